@@ -6,7 +6,7 @@ import atexit
 import shutil
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from collections import defaultdict
 from pathlib import Path
 from typing import ClassVar
@@ -135,7 +135,7 @@ class EditableWheel(bdist_wheel):
 
 
 setup(
-    version=ElementTree.parse(ROOT / "package.xml").findtext("version"),
+    version=ET.parse(ROOT / "package.xml").findtext("version"),  # noqa: S314 - our own file
     distclass=PackageDistribution,
     packages=rooms(),
     package_dir={package: directory for directory, package in ROOMS.items()},
