@@ -1,0 +1,123 @@
+"""Make the middleware announce new data on file descriptors: the middleware's own threads write, the executor's epoll reads.
+
+rcl can call a C function `void (*)(const void *user_data, size_t count)` whenever an entity has something new. rclpy binds these
+hooks only inside its C++ events executor, so they are reached through ctypes. The function installed is libc's
+`eventfd_write(int fd, uint64_t value)`: under the calling conventions of x86-64 and AArch64 it accepts exactly those two arguments, so a
+middleware thread signals without ever touching the Python interpreter or its lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import select
+import sys
+from enum import Enum
+from typing import Any
+
+from pe_sim.errors import RosError
+
+# Middlewares that call the hooks; rmw_connextdds answers "unsupported".
+_MIDDLEWARES = ("rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp", "rmw_cyclonedds_cpp", "rmw_zenoh_cpp")
+_MACHINES = ("x86_64", "AMD64", "aarch64", "arm64")
+_TFD_NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC
+_TFD_TIMER_ABSTIME = 1
+_CLOCK_MONOTONIC = 1
+
+
+class Hook(Enum):
+    """What an entity can announce: the name of the rcl function that installs the announcement."""
+
+    SUBSCRIPTION = "rcl_subscription_set_on_new_message_callback"
+    SERVICE = "rcl_service_set_on_new_request_callback"
+    CLIENT = "rcl_client_set_on_new_response_callback"
+    EVENT = "rcl_event_set_callback"
+    TIMER_RESET = "rcl_timer_set_on_reset_callback"
+
+
+class Announcements:
+    """Installs and removes announcements.
+
+    Raises:
+        RosError: this platform, rcl or middleware cannot announce on file descriptors.
+    """
+
+    def __init__(self) -> None:
+        reason = unsupported_reason()
+        if reason:
+            raise RosError("executor", reason, None, "use rclpy's SingleThreadedExecutor")
+        rcl = ctypes.CDLL("librcl.so")
+        self._write = ctypes.cast(ctypes.CDLL(None).eventfd_write, ctypes.c_void_p)
+        self._functions = {hook: _declared(getattr(rcl, hook.value)) for hook in Hook}
+
+    def install(self, hook: Hook, handle: Any, fd: int) -> None:
+        """Announce on eventfd `fd` from now on; what is already waiting is announced at once.
+
+        Args:
+            hook: what to announce.
+            handle: rclpy handle of the entity, entered (`with handle`).
+            fd: an eventfd that stays open until `remove` or until the entity is destroyed.
+
+        Raises:
+            RosError: rcl refused.
+        """
+        status = self._functions[hook](handle.pointer, self._write, fd)
+        if status != 0:
+            raise RosError("executor", f"{hook.value} failed", status)
+
+    def remove(self, hook: Hook, handle: Any) -> None:
+        """Announce no more; when this returns, no thread will write to the file descriptor for this entity."""
+        self._functions[hook](handle.pointer, None, None)
+
+
+class Alarm:
+    """A file descriptor that becomes readable at an instant of the monotonic clock, to the nanosecond (epoll alone waits whole ms)."""
+
+    def __init__(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._settime = libc.timerfd_settime
+        self._settime.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+        self._spec = (ctypes.c_int64 * 4)()  # struct itimerspec: interval s, ns; value s, ns
+        self.fd: int = libc.timerfd_create(_CLOCK_MONOTONIC, _TFD_NONBLOCK_CLOEXEC)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create failed")
+        self._due: int | None = None
+
+    def set(self, due: int | None) -> None:
+        """Ring at `due` [ns, time.monotonic_ns], at once where it has passed, or never where it is None."""
+        if due == self._due:
+            return
+        self._due = due
+        self._spec[2], self._spec[3] = (0, 0) if due is None else divmod(max(due, 1), 1_000_000_000)
+        self._settime(self.fd, _TFD_TIMER_ABSTIME, self._spec, None)
+
+    def close(self) -> None:
+        """Close the file descriptor."""
+        os.close(self.fd)
+
+
+def unsupported_reason() -> str:
+    """Why announcements on file descriptors do not work here, or '' where they do."""
+    if sys.platform != "linux" or platform.machine() not in _MACHINES:
+        return f"no announcements on {sys.platform} {platform.machine()}"
+    if not (hasattr(os, "eventfd") and hasattr(select, "epoll")):
+        return "this Python has no eventfd or epoll"
+    from rclpy.utilities import get_rmw_implementation_identifier
+
+    middleware = get_rmw_implementation_identifier()
+    if middleware not in _MIDDLEWARES:
+        return f"{middleware} is not known to announce new data"
+    try:
+        rcl = ctypes.CDLL("librcl.so")
+    except OSError as error:
+        return f"librcl.so cannot be opened: {error}"
+    missing = [hook.value for hook in Hook if not hasattr(rcl, hook.value)]
+    return f"this rcl lacks {missing[0]}" if missing else ""
+
+
+def _declared(function: Any) -> Any:
+    """The same C function with the argument types all hooks share."""
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    function.restype = ctypes.c_int
+    return function
