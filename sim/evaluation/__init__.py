@@ -1,0 +1,1 @@
+"""Evaluation: rollouts and what they show."""

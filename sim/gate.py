@@ -1,0 +1,100 @@
+"""The safety gate: what an action must satisfy before it reaches a world or a robot. Pure; no ROS, no state of its own.
+
+Order: shape and finiteness first (a bad action never counts), then limits, then slew against the last action let
+through. The bits are GATE_* of pe_ros/Action.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pe_sim.actions import ActionSpec
+from pe_sim.arrays import Array
+from pe_sim.schema import nearest
+
+if TYPE_CHECKING:
+    from pe_sim.engagement import GateSpec
+
+from pe_sim.errors import EngagementError
+
+
+class Gate(IntFlag):
+    """What the gate changed, and why."""
+
+    NONE = 0
+    CLIPPED = 1
+    SLEW = 2
+    NOT_FINITE = 4
+    WRONG_SHAPE = 8
+    STALE = 16
+    WATCHDOG = 32
+    STOP_LATCHED = 64
+
+
+class ActionGate:
+    """Applies a role's limits to its actions.
+
+    Args:
+        spec: limits of the engagement file.
+        action: what the agents can do.
+        period: nominal time between decisions [s]; the greatest change per decision is slew times this.
+        xp: array namespace.
+        path: where the limits stand in the file, for errors.
+
+    Raises:
+        EngagementError: if a limit names no action value or is empty.
+    """
+
+    def __init__(self, spec: GateSpec, action: ActionSpec, period: float, xp: Any, path: str = "gate") -> None:
+        self._xp = xp
+        self.action = action
+        low, high = action.low.copy(), action.high.copy()
+        step = np.full(action.size, np.inf, dtype=np.float32)
+        for name, (least, greatest) in spec.limits.items():
+            i = _index(action, name, f"{path}.limits")
+            low[i], high[i] = max(low[i], least), min(high[i], greatest)
+            if low[i] > high[i]:
+                raise EngagementError(f"{path}.limits.{name}", "leaves no action possible", (least, greatest))
+        for name, rate in spec.slew.items():
+            step[_index(action, name, f"{path}.slew")] = rate * period
+        self.low, self.high, self.step = low, high, step
+        self._low = xp.asarray(low)[:, None, None]
+        self._high = xp.asarray(high)[:, None, None]
+        self._step = xp.asarray(step)[:, None, None] if np.isfinite(step).any() else None
+
+    def check(self, values: Array, previous: Array, has_previous: Array) -> tuple[Array, Array]:
+        """Return the action let through and the gate bits.
+
+        Args:
+            values: requested, float32 (A, n, B).
+            previous: last action let through, float32 (A, n, B).
+            has_previous: where there is one, bool (n, B).
+
+        Returns:
+            The allowed action, float32 (A, n, B), equal to ``previous`` (or the middle of the limits) where a
+            value is not finite; and Gate bits, int32 (n, B).
+        """
+        xp = self._xp
+        finite = xp.all(xp.isfinite(values), axis=0)
+        bits = xp.where(finite, 0, int(Gate.NOT_FINITE))
+        if not bool(xp.all(finite)):
+            rest = xp.where(has_previous, previous, xp.clip(xp.zeros_like(values), self._low, self._high))
+            values = xp.where(finite, values, rest)
+        allowed = xp.round(values) if self.action.discrete else values
+        allowed = xp.where(allowed < self._low, self._low, xp.where(allowed > self._high, self._high, allowed))
+        bits = bits | xp.where(xp.any(allowed != values, axis=0), int(Gate.CLIPPED), 0)
+        if self._step is not None:
+            slow = xp.clip(allowed, previous - self._step, previous + self._step)
+            slow = xp.where(has_previous, slow, allowed)
+            bits = bits | xp.where(xp.any(slow != allowed, axis=0), int(Gate.SLEW), 0)
+            allowed = slow
+        return allowed, bits
+
+
+def _index(action: ActionSpec, name: str, path: str) -> int:
+    if name not in action.names:
+        raise EngagementError(f"{path}.{name}", "no such action value", cure=nearest(name, action.names))
+    return action.names.index(name)

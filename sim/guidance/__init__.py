@@ -1,0 +1,1 @@
+"""Guidance: policies nobody trains."""

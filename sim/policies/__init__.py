@@ -1,0 +1,1 @@
+"""Policies: what decides for an agent."""

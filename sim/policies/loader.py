@@ -1,0 +1,82 @@
+"""From the engagement file's word to a policy: scripted guidance by name, or a bundle by path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pe_sim import registry
+from pe_sim.actions import ActionSpec
+from pe_sim.errors import ContractError
+from pe_sim.policies.base import Policy, context_of
+from pe_sim.schema import as_engagement_error
+
+if TYPE_CHECKING:
+    from pe_sim.engagement import Engagement
+
+GUIDANCE = "guidance/"
+"""Prefix of scripted guidance in ``policy.use``."""
+
+
+def load_policy(
+    engagement: Engagement,
+    role: str,
+    action: ActionSpec,
+    *,
+    batch: int = 1,
+    xp: Any,
+    numbers: list[int] | None = None,
+    use: str | None = None,
+    parameters: dict[str, Any] | None = None,
+) -> Policy:
+    """Return the policy of a role.
+
+    Args:
+        engagement: the engagement.
+        role: the role.
+        action: what its agents can do.
+        batch: number of engagements.
+        xp: array namespace.
+        numbers: which agents of the role it decides for; default all.
+        use: policy to load instead of the file's.
+        parameters: its parameters, with ``use``.
+
+    Raises:
+        PluginError: if there is no guidance of this name.
+        EngagementError: if its parameters are wrong.
+        ContractError: if it does not fit the agents, or the bundle cannot be used.
+    """
+    spec = engagement.roles[role].policy
+    chosen = spec.use if use is None else use
+    given = spec.parameters if use is None else (parameters or {})
+    context = context_of(engagement, role, action, batch, xp, numbers)
+    if chosen.startswith(GUIDANCE):
+        law = registry.lookup("pe_sim.guidance", chosen.removeprefix(GUIDANCE))
+        try:
+            settings = law.Parameters.model_validate(given)
+        except ValidationError as fault:
+            raise as_engagement_error(fault, f"roles.{role}.policy.parameters") from fault
+        policy: Policy = law(context, settings)
+        return policy
+    path = Path(chosen)
+    if not path.is_dir():
+        raise ContractError(
+            f"roles.{role}.policy.use", "is neither 'guidance/<name>' nor the directory of a policy bundle", chosen,
+            f"guidance: {', '.join(registry.names('pe_sim.guidance'))}",
+        )
+    return load_bundle(path, context)
+
+
+def load_bundle(path: Path, context: Any) -> Policy:
+    """Return the policy of a bundle.
+
+    Raises:
+        ContractError: if no reader of bundles is installed, or the bundle does not fit.
+    """
+    readers = registry.names("pe_sim.bundle_readers")
+    if not readers:
+        raise ContractError(str(path), "no reader of policy bundles is installed", cure="use guidance/<name>")
+    policy: Policy = registry.lookup("pe_sim.bundle_readers", readers[0])(path, context)
+    return policy

@@ -1,0 +1,130 @@
+"""Quantities of the engagement file: a number in SI units, or text with a unit ('50 ms', '20 Hz', '120 deg').
+
+Durations become integer nanoseconds and rates exact fractions, so that no period is ever a rounded float.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from pe_sim.timing import NANOSECONDS, to_nanoseconds
+
+
+@cache
+def _registry() -> Any:
+    """Return the unit registry, exact in decimals; loaded only when a file uses units (a third of a second)."""
+    import pint
+
+    return pint.UnitRegistry(non_int_type=Decimal, cache_folder=None)
+
+
+def _parse_text(text: str, unit: str) -> Decimal:
+    """Return the magnitude of a text quantity in ``unit``."""
+    import pint
+
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        pass
+    ureg = _registry()
+    try:
+        quantity = ureg.Quantity(text)
+    except Exception as fault:  # pint raises its own, tokenize's and arithmetic errors for what it cannot read
+        raise PydanticCustomError("unit", "not a quantity in {unit}", {"unit": unit}) from fault
+    try:
+        return Decimal(quantity.to(unit).magnitude)
+    except pint.DimensionalityError as fault:
+        found = f"{quantity.units:~}" or "no unit"
+        raise PydanticCustomError(
+            "unit", "wrong unit: expected a quantity in {unit}, got {found}", {"unit": unit, "found": found}
+        ) from fault
+
+
+def exact(value: Any, unit: str) -> Fraction:
+    """Return a number or a text quantity as an exact fraction in ``unit``.
+
+    Raises:
+        PydanticCustomError: if it is no finite number, or its unit does not fit.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise PydanticCustomError("unit", "expected a number or a quantity in {unit}", {"unit": unit})
+    if isinstance(value, int):
+        return Fraction(value)
+    if isinstance(value, str) and "/" in value:
+        number, _, rest = value.partition(" ")
+        if rest.strip() in ("", unit):
+            try:
+                return Fraction(number)
+            except (ValueError, ZeroDivisionError):
+                pass
+    decimal = Decimal(repr(value)) if isinstance(value, float) else _parse_text(value.strip(), unit)
+    if not decimal.is_finite():
+        raise PydanticCustomError("unit", "must be finite")
+    return Fraction(decimal)
+
+
+def _number(unit: str) -> BeforeValidator:
+    def parse(value: Any) -> float:
+        # A plain float is taken as it is: going through text would be exact too, but slower.
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        return float(exact(value, unit))
+
+    return BeforeValidator(parse)
+
+
+def _schema(unit: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": ["number", "string"], "description": f"[{unit}], or text with a unit", "unit": unit})
+
+
+def quantity(unit: str) -> Any:
+    """Return the pydantic type of a float in ``unit``."""
+    return Annotated[float, _number(unit), _schema(unit), Field(json_schema_extra={"unit": unit})]
+
+
+def _show_time(value: int) -> str:
+    return f"{Decimal(value) / NANOSECONDS:f} s"
+
+
+def _show_rate(value: Fraction) -> str:
+    return f"{value} Hz"
+
+
+def _parse_time(value: Any) -> int:
+    return to_nanoseconds(exact(value, "s"))
+
+
+def _parse_rate(value: Any) -> Fraction:
+    rate = exact(value, "Hz")
+    if rate <= 0:
+        raise PydanticCustomError("rate", "a rate must be greater than 0 Hz")
+    # Exact decimals with very long denominators buy nothing below a nanosecond in a day.
+    return rate.limit_denominator(10_000_000)
+
+
+Length = quantity("m")
+Speed = quantity("m/s")
+Acceleration = quantity("m/s^2")
+Angle = quantity("rad")
+AngularRate = quantity("rad/s")
+Mass = quantity("kg")
+Ratio = quantity("dimensionless")
+
+Duration = Annotated[int, BeforeValidator(_parse_time), PlainSerializer(_show_time), _schema("s")]
+"""A duration: seconds or text in the file, integer nanoseconds in memory."""
+
+Rate = Annotated[Fraction, BeforeValidator(_parse_rate), PlainSerializer(_show_rate), _schema("Hz")]
+"""A rate: Hertz or text in the file, an exact fraction in memory."""
+
+Probability = Annotated[float, _number("dimensionless"), Field(ge=0.0, le=1.0)]
+Positive = Field(gt=0.0)
+NotNegative = Field(ge=0.0)

@@ -1,0 +1,79 @@
+"""Where named parts are found: worlds, dynamics, sensors and guidance, built in or from any installed package.
+
+A package registers its own by an entry point, e.g. in its pyproject.toml::
+
+    [project.entry-points."pe_sim.sensors"]
+    sonar = "my_package.sonar:Sonar"
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from pe_sim.errors import PluginError
+from pe_sim.schema import nearest
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "pe_sim.worlds": {
+        "grid": "pe_sim.worlds.grid:GridWorld",
+        "kinematic": "pe_sim.worlds.kinematic:KinematicWorld",
+        "template": "pe_sim.worlds.template:TemplateWorld",
+    },
+    "pe_sim.dynamics": {
+        "grid_mover": "pe_sim.worlds.grid:GridMover",
+        "double_integrator": "pe_sim.worlds.dynamics.double_integrator:DoubleIntegrator",
+        "unicycle": "pe_sim.worlds.dynamics.unicycle:Unicycle",
+        "multirotor": "pe_sim.worlds.dynamics.multirotor:Multirotor",
+        "template_mover": "pe_sim.worlds.template:TemplateMover",
+    },
+    "pe_sim.sensors": {
+        "own_motion": "pe_sim.sensors.own_motion:OwnMotion",
+        "position": "pe_sim.sensors.position:Position",
+        "radar": "pe_sim.sensors.radar:Radar",
+        "relative": "pe_sim.sensors.relative:Relative",
+    },
+    "pe_sim.bundle_readers": {},
+    "pe_sim.guidance": {
+        "pure_pursuit": "pe_sim.guidance.pure_pursuit:PurePursuit",
+        "proportional_navigation": "pe_sim.guidance.proportional_navigation:ProportionalNavigation",
+        "flee": "pe_sim.guidance.flee:Flee",
+        "random": "pe_sim.guidance.random_walk:RandomWalk",
+        "hold_still": "pe_sim.guidance.hold_still:HoldStill",
+        "greedy_grid": "pe_sim.guidance.greedy_grid:GreedyGrid",
+    },
+}
+"""Group of entry points -> name -> 'module:attribute', loaded when first asked for."""
+
+
+@cache
+def _installed(group: str) -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def names(group: str) -> list[str]:
+    """Return every name registered in a group, built in or installed."""
+    return sorted({*BUILT_IN[group], *_installed(group)})
+
+
+@cache
+def lookup(group: str, name: str) -> Any:
+    """Return the class registered under a name.
+
+    Raises:
+        PluginError: if the name is unknown (with the nearest valid one) or its module cannot be imported.
+    """
+    target = BUILT_IN[group].get(name)
+    point = _installed(group).get(name)
+    if target is None and point is None:
+        kind = group.removeprefix("pe_sim.")
+        raise PluginError(kind, f"no {kind} of this name is registered", name, nearest(name, names(group)))
+    try:
+        if target is not None:
+            module, _, attribute = target.partition(":")
+            return getattr(import_module(module), attribute)
+        return point.load() if point is not None else None
+    except (ImportError, AttributeError) as fault:
+        raise PluginError(f"{group}:{name}", f"cannot be imported: {fault}") from fault

@@ -1,0 +1,1 @@
+"""Sensors: what an agent can know."""

@@ -1,0 +1,226 @@
+"""The scheduler: one engagement, or a batch of them, tick by tick. Env, training and the simulation node all run it.
+
+Order of events at tick n, instant t = n * tick:
+
+1. sensors whose reading is due measure the state x(t);
+2. readings that have arrived by t are delivered;
+3. policies whose decision is due (by rate, or because a reading of their sensor was delivered) see what has arrived
+   and submit an action stamped t;
+4. actions whose instant of effect has come take effect, the newest decision winning; expired ones fall back;
+5. the world integrates to t + tick under the actions in effect, held constant;
+6. the rules judge x(t + tick).
+
+All randomness comes from streams keyed by (seed, episode, agent, sensor, number), all instants are integers: the
+trajectory depends on the engagement, the seed and the policies only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pe_sim import registry, streams
+from pe_sim.actions import ActionSpec
+from pe_sim.arrays import Array, namespace
+from pe_sim.engagement import Engagement
+from pe_sim.gate import ActionGate
+from pe_sim.hold import ActionHold
+from pe_sim.perception import Perception, Triggers
+from pe_sim.rules import RUNNING, Rules, Verdict
+from pe_sim.state import State
+from pe_sim.timing import seconds
+from pe_sim.worlds.base import Command, World
+
+
+@dataclass
+class RoleRuntime:
+    """What the scheduler keeps for one role.
+
+    Attributes:
+        name: the role.
+        first, last: its agents are ``first`` to ``last`` - 1.
+        action: what they can do.
+        gate: limits on it.
+        hold: the action in effect and those under way.
+        triggers: when decisions are due.
+        perception: what the agents know; None where sensing happens elsewhere.
+    """
+
+    name: str
+    first: int
+    last: int
+    action: ActionSpec
+    gate: ActionGate
+    hold: ActionHold
+    triggers: Triggers
+    perception: Perception | None
+    decisions: Array = field(default=None)
+
+
+class Simulation:
+    """A batch of B engagements of one file.
+
+    Args:
+        engagement: the engagement.
+        batch: how many at once.
+        sensing: whether to simulate sensors; False in the simulation node, whose sensor nodes do.
+        library: 'numpy' or 'torch'.
+
+    Attributes:
+        tick: number of the present tick of each engagement, int64 (B,).
+        alive: agents in play, bool (N, B).
+        running: engagements not ended, bool (B,).
+        outcome: index into :data:`pe_sim.rules.OUTCOMES`, (B,).
+        rewards: rewards of the last tick, float64 (N, B).
+        distances: pursuer to evader [m], (P, E, B).
+    """
+
+    def __init__(self, engagement: Engagement, batch: int = 1, *, sensing: bool = True, library: str = "numpy") -> None:
+        self.engagement = engagement
+        self.batch = batch
+        self.xp = xp = namespace(library)
+        self.world: World = registry.lookup("pe_sim.worlds", engagement.world.backend)(engagement, batch, xp)
+        self.rules = Rules(engagement.rules, engagement.teams, engagement.horizon, xp)
+        self.roles = {name: self._role(name, sensing) for name in engagement.roles}
+        self.tick: Array = xp.zeros((batch,), dtype=xp.int64)
+        self.alive: Array = xp.ones((len(engagement.agents), batch), dtype=xp.bool)
+        self.running: Array = xp.zeros((batch,), dtype=xp.bool)
+        self.outcome: Array = xp.zeros((batch,), dtype=xp.int64)
+        self.rewards: Array = xp.zeros((len(engagement.agents), batch), dtype=xp.float64)
+        self.truncated: Array = xp.zeros((batch,), dtype=xp.bool)
+        self.distances: Array = None
+        self.seeds: Array = xp.zeros((batch,), dtype=xp.int64)
+        self.episodes: Array = xp.zeros((batch,), dtype=xp.int64)
+        self.roots: Array = xp.zeros((batch,), dtype=xp.int64)
+        self._everyone = True
+        self._clock: int | None = None
+
+    def _role(self, name: str, sensing: bool) -> RoleRuntime:
+        spec = self.engagement.roles[name]
+        first, last = self.engagement.role_ranges[name]
+        action = self.world.action_spec(name)
+        gate = ActionGate(spec.gate, action, seconds(spec.trigger.period), self.xp, f"roles.{name}.gate")
+        hold = ActionHold(spec, action, last - first, self.batch, self.xp)
+        perception = Perception(self.engagement, name, self.batch, self.xp) if sensing else None
+        triggers = Triggers(self.engagement, name, self.batch, self.xp)
+        return RoleRuntime(name, first, last, action, gate, hold, triggers, perception)
+
+    @property
+    def state(self) -> State:
+        """True state of all agents."""
+        return self.world.state
+
+    @property
+    def now(self) -> Array:
+        """Present instant of each engagement [ns], int64 (B,)."""
+        return self.tick * self.engagement.world.tick
+
+    def reset(self, seeds: Array, episodes: Array, rows: Array | None = None) -> None:
+        """Begin episodes.
+
+        Args:
+            seeds: seed of each engagement to reset, int64 (R,).
+            episodes: number of its episode, int64 (R,).
+            rows: which engagements, indices (R,); None for all.
+        """
+        xp = self.xp
+        roots = streams.episode_keys(seeds, episodes)
+        where = slice(None) if rows is None else rows
+        self.roots[where] = roots
+        self.seeds[where] = seeds
+        self.episodes[where] = episodes
+        self.world.reset(roots, rows)
+        self.tick[where] = 0
+        self.alive[:, where] = True
+        self.running[where] = True
+        self.outcome[where] = RUNNING
+        self.truncated[where] = False
+        self.rewards[:, where] = 0.0
+        self.distances = self.rules.distances(self.state)
+        for role in self.roles.values():
+            role.hold.reset(rows)
+            role.triggers.reset(roots, rows)
+            if role.perception is not None:
+                role.perception.reset(roots, rows)
+        self._everyone = bool(xp.all(self.alive)) and bool(xp.all(self.running))
+        self._clock = 0 if rows is None else self._common_tick()
+
+    def _common_tick(self) -> int | None:
+        first = self.tick[0]
+        return int(first) if bool(self.xp.all(self.tick == first)) else None
+
+    def sense(self) -> None:
+        """Take the readings due now and deliver those that have arrived."""
+        now = self.now
+        for role in self.roles.values():
+            assert role.perception is not None, "this simulation was made without sensing"
+            role.perception.sense(self.state, self.alive, self.tick, self._clock, now)
+
+    def due(self, role: str) -> Array | None:
+        """Return which agents of a role decide now, bool (n, B); None for nobody."""
+        runtime = self.roles[role]
+        due = runtime.triggers.due(self.tick, self._clock)
+        if due is None or self._everyone:
+            return due
+        due = due & self.alive[runtime.first : runtime.last] & self.running
+        return due if bool(self.xp.any(due)) else None
+
+    def submit(self, role: str, values: Array, due: Array) -> Array:
+        """Submit the actions decided now: through the gate, then held until their instant of effect.
+
+        Args:
+            role: the role.
+            values: float32 (A, n, B); what stands where ``due`` is false is ignored.
+            due: who decides, bool (n, B).
+
+        Returns:
+            Gate bits, (n, B).
+        """
+        runtime = self.roles[role]
+        allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
+        runtime.hold.put(allowed, due, self.now)
+        return bits
+
+    def commands(self) -> dict[str, Command]:
+        """Return the actions in effect now, those that have come into effect and those that have expired applied."""
+        now = self.now
+        return {name: role.hold.command(now) for name, role in self.roles.items()}
+
+    def advance(self, commands: dict[str, Command] | None = None) -> Verdict:
+        """Integrate one tick under the actions in effect and judge the result."""
+        xp = self.xp
+        if commands is None:
+            commands = self.commands()
+        active = None if self._everyone else self.alive & self.running
+        self.world.step(commands, active)
+        if self._everyone:
+            self.tick = self.tick + 1
+            self._clock = None if self._clock is None else self._clock + 1
+        else:
+            self.tick = self.tick + xp.astype(self.running, xp.int64)
+            self._clock = self._common_tick()
+        verdict = self.rules.judge(self.state, self.alive, self.tick, self.world.failed)
+        self._apply(verdict)
+        return verdict
+
+    def _apply(self, verdict: Verdict) -> None:
+        xp = self.xp
+        ended = verdict.terminated | verdict.truncated
+        if self._everyone:
+            self.alive, self.rewards, self.outcome = verdict.alive, verdict.rewards, verdict.outcome
+            self.running, self.truncated = ~ended, verdict.truncated
+        else:
+            running = self.running
+            self.alive = xp.where(running, verdict.alive, self.alive)
+            self.rewards = xp.where(running, verdict.rewards, 0.0)
+            self.outcome = xp.where(running, verdict.outcome, self.outcome)
+            self.truncated = xp.where(running, verdict.truncated, self.truncated)
+            self.running = running & ~ended
+        self.distances = verdict.distances
+        self._everyone = bool(xp.all(self.running)) and bool(xp.all(self.alive))
+
+    def close(self) -> None:
+        """Release the world."""
+        self.world.close()
+
+

@@ -1,0 +1,43 @@
+"""Trajectory hash: one number that two runs share if and only if every true state and applied action is the same."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from pe_sim.simulation import Simulation
+from pe_sim.worlds.base import Command
+
+
+class TrajectoryHash:
+    """SHA-256 over the states and applied actions of one engagement of a batch.
+
+    For each tick, in order: the state before it (position, attitude, velocity, angular velocity of all agents as
+    little-endian float64), then, role by role, the action in effect (float32 values and int8 mode).
+
+    Args:
+        row: which engagement of the batch.
+    """
+
+    def __init__(self, row: int = 0) -> None:
+        self._row = row
+        self._sha = hashlib.sha256()
+
+    def state(self, simulation: Simulation) -> None:
+        """Add the present state."""
+        block = np.ascontiguousarray(np.asarray(simulation.state.block[:, :, self._row]), dtype="<f8")
+        self._sha.update(block.tobytes())
+
+    def commands(self, commands: dict[str, Command]) -> None:
+        """Add the actions in effect."""
+        for command in commands.values():
+            values = np.asarray(command.values[:, :, self._row])
+            self._sha.update(np.ascontiguousarray(values, dtype="<f4").tobytes())
+            agents = values.shape[1]
+            mode = np.zeros(agents) if command.mode is None else np.asarray(command.mode[:, self._row])
+            self._sha.update(np.ascontiguousarray(mode, dtype="i1").tobytes())
+
+    def hexdigest(self) -> str:
+        """Return the hash so far."""
+        return self._sha.hexdigest()

@@ -1,0 +1,1 @@
+"""Worlds: the contract, and one module per backend."""

@@ -1,0 +1,117 @@
+"""The contract of a world: it owns the true state, takes commands, and advances one tick at a time.
+
+A world says what moves and how; it knows nothing of sensors, policies, rules or ROS. Its contract is also a test:
+inherit :class:`pe_sim.worlds.contract.WorldContract` and give it an engagement file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from pe_sim.actions import ActionSpec, Mode
+from pe_sim.arrays import Array
+from pe_sim.quantities import Duration, Length
+from pe_sim.schema import Strict
+from pe_sim.state import State
+
+if TYPE_CHECKING:
+    from pe_sim.engagement import Engagement
+
+
+class WorldSpec(Strict):
+    """What every world's section of the file holds.
+
+    Attributes:
+        backend: name of the world.
+        tick: length of a tick [s].
+        min_start_distance: least distance between a pursuer and an evader at the start [m].
+        min_separation: least distance between any two agents at the start [m].
+    """
+
+    backend: str
+    tick: Annotated[Duration, Field(gt=0)] = 10_000_000
+    min_start_distance: Annotated[Length, Field(ge=0.0)] = 0.0
+    min_separation: Annotated[Length, Field(ge=0.0)] = 0.0
+
+
+class DynamicsSpec(Strict):
+    """What every dynamics model's section of the file holds: the model's name."""
+
+    model: str
+
+
+@dataclass
+class Command:
+    """What the agents of one role are told to do during one tick.
+
+    Attributes:
+        values: action values, float32, (A, n, B).
+        mode: :class:`~pe_sim.actions.Mode` per agent, int8, (n, B); None where all are EXECUTE.
+    """
+
+    values: Array
+    mode: Array | None
+
+    def is_mode(self, mode: Mode) -> Array | None:
+        """Return where a mode applies, (n, B), or None where nowhere by construction."""
+        return None if self.mode is None else self.mode == int(mode)
+
+
+class World(ABC):
+    """True motion of all agents of a batch of engagements.
+
+    Attributes:
+        name: name under which the engagement file selects it.
+        Parameters: its section of the engagement file.
+        state: the canonical state after the last tick, written in place by :meth:`step`.
+        failed: agents whose motion ended by itself (crash, overstress), (N, B) bool, or None where that cannot happen.
+    """
+
+    name: ClassVar[str]
+    Parameters: ClassVar[type[WorldSpec]] = WorldSpec
+
+    state: State
+    failed: Array | None = None
+
+    def __init__(self, engagement: Engagement, batch: int, xp: Any) -> None:
+        self.engagement = engagement
+        self.batch = batch
+        self.xp = xp
+        self.state = State.zeros(xp, len(engagement.agents), batch)
+
+    @classmethod
+    def check(cls, engagement: Engagement) -> None:
+        """Refuse an engagement that this world cannot run.
+
+        Raises:
+            PydanticCustomError: with path and rule.
+        """
+
+    @abstractmethod
+    def action_spec(self, role: str) -> ActionSpec:
+        """Return what the agents of a role can do."""
+
+    @abstractmethod
+    def reset(self, keys: Array, rows: Array | None) -> None:
+        """Put engagements at their start.
+
+        Args:
+            keys: root stream key of each engagement to reset, int64 (R,): the only source of randomness.
+            rows: which engagements, indices (R,); None for all.
+        """
+
+    @abstractmethod
+    def step(self, commands: dict[str, Command], active: Array | None) -> None:
+        """Advance one tick under the commands, held constant over the tick.
+
+        Args:
+            commands: role -> command.
+            active: agents that move, bool (N, B); None for all. The others keep their state.
+        """
+
+    def close(self) -> None:
+        """Release what the world holds; safe to call twice."""

@@ -1,0 +1,1 @@
+"""Dynamics of the kinematic world: one model per module."""
