@@ -55,7 +55,7 @@ def stage_package(source: Path, work: Path) -> Path:
     prefix = ros_prefix()
     cmake = _cmake()
     stage, build = work / "stage", work / "cmake"
-    environment = os.environ | {"AMENT_PREFIX_PATH": str(prefix), "CMAKE_PREFIX_PATH": str(prefix)}
+    environment = _without_other_ros() | {"AMENT_PREFIX_PATH": str(prefix), "CMAKE_PREFIX_PATH": str(prefix)}
     options = {
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_INSTALL_PREFIX": str(stage),
@@ -75,6 +75,14 @@ def stage_package(source: Path, work: Path) -> Path:
     _run([cmake, "--build", str(build), "--parallel", str(_jobs())], environment, "compiling")
     _run([cmake, "--install", str(build)], environment, "installing")
     return stage
+
+
+def _without_other_ros() -> dict[str, str]:
+    """Return the environment less the libraries of other ament prefixes: the linker would take them for this one's."""
+    environment = dict(os.environ)
+    libraries = environment.pop("LD_LIBRARY_PATH", "").split(os.pathsep)
+    kept = [path for path in libraries if path and not (Path(path).parent / "share" / "ament_index").is_dir()]
+    return environment | ({"LD_LIBRARY_PATH": os.pathsep.join(kept)} if kept else {})
 
 
 def _cmake() -> str:
