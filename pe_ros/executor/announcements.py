@@ -1,9 +1,9 @@
-"""Make the middleware announce new data on file descriptors: the middleware's own threads write, the executor's epoll reads.
+"""Make the middleware announce news on file descriptors: its own threads write, the executor's epoll reads.
 
-rcl can call a C function `void (*)(const void *user_data, size_t count)` whenever an entity has something new. rclpy binds these
-hooks only inside its C++ events executor, so they are reached through ctypes. The function installed is libc's
-`eventfd_write(int fd, uint64_t value)`: under the calling conventions of x86-64 and AArch64 it accepts exactly those two arguments, so a
-middleware thread signals without ever touching the Python interpreter or its lock.
+rcl can call a C function `void (*)(const void *user_data, size_t count)` whenever an entity has something new. rclpy
+binds these hooks only inside its C++ events executor, so they are reached through ctypes. The function installed is
+libc's `eventfd_write(int fd, uint64_t value)`: the calling conventions of x86-64 and AArch64 pass it exactly those two
+arguments, so a middleware thread signals without ever touching the Python interpreter or its lock.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from pe_sim.errors import RosError
 # Middlewares that call the hooks; rmw_connextdds answers "unsupported".
 _MIDDLEWARES = ("rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp", "rmw_cyclonedds_cpp", "rmw_zenoh_cpp")
 _MACHINES = ("x86_64", "AMD64", "aarch64", "arm64")
-_TFD_NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC
-_TFD_TIMER_ABSTIME = 1
-_CLOCK_MONOTONIC = 1
 
 
 class Hook(Enum):
@@ -69,32 +66,6 @@ class Announcements:
     def remove(self, hook: Hook, handle: Any) -> None:
         """Announce no more; when this returns, no thread will write to the file descriptor for this entity."""
         self._functions[hook](handle.pointer, None, None)
-
-
-class Alarm:
-    """A file descriptor that becomes readable at an instant of the monotonic clock, to the nanosecond (epoll alone waits whole ms)."""
-
-    def __init__(self) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        self._settime = libc.timerfd_settime
-        self._settime.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
-        self._spec = (ctypes.c_int64 * 4)()  # struct itimerspec: interval s, ns; value s, ns
-        self.fd: int = libc.timerfd_create(_CLOCK_MONOTONIC, _TFD_NONBLOCK_CLOEXEC)
-        if self.fd < 0:
-            raise OSError(ctypes.get_errno(), "timerfd_create failed")
-        self._due: int | None = None
-
-    def set(self, due: int | None) -> None:
-        """Ring at `due` [ns, time.monotonic_ns], at once where it has passed, or never where it is None."""
-        if due == self._due:
-            return
-        self._due = due
-        self._spec[2], self._spec[3] = (0, 0) if due is None else divmod(max(due, 1), 1_000_000_000)
-        self._settime(self.fd, _TFD_TIMER_ABSTIME, self._spec, None)
-
-    def close(self) -> None:
-        """Close the file descriptor."""
-        os.close(self.fd)
 
 
 def unsupported_reason() -> str:

@@ -49,7 +49,11 @@ class Source:
         return self.entity.handle
 
     def open(self, announcements: Announcements) -> None:
-        """Have the middleware announce news of this entity on `fd`. Raises InvalidHandle if the entity is already destroyed."""
+        """Have the middleware announce news of this entity on `fd`.
+
+        Raises:
+            InvalidHandle: the entity is already destroyed.
+        """
         if self.hook is None:
             return
         with self.handle:
@@ -57,7 +61,7 @@ class Source:
             announcements.install(self.hook, self.handle, self.fd)
 
     def close(self, announcements: Announcements) -> None:
-        """Stop the announcements, then close `fd`: in this order no middleware thread can write to a reused descriptor."""
+        """Stop the announcements, then close `fd`, so that no middleware thread writes to a reused descriptor."""
         self.removed = True
         if self.hook is None or self.fd < 0:
             return
@@ -83,7 +87,7 @@ class Source:
         return True
 
     def take(self) -> Work | None:
-        """Take one item, giving the coroutine function that runs its callback, or None."""
+        """Take one item, giving the coroutine function that runs its callback, or None where there is none."""
         raise NotImplementedError
 
 
@@ -181,7 +185,7 @@ class TimerSource(Source):
     """A timer, on wall, system or ROS time.
 
     Attributes:
-        due: when to look at it next [ns, time.monotonic_ns]; None while it is cancelled, or waits for ROS time to move on.
+        due: when to look at it next [ns, time.monotonic_ns]; None while it is cancelled or waits for ROS time to move.
     """
 
     hook = Hook.TIMER_RESET

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from rclpy.event_handler import EventHandler
 from rclpy.exceptions import InvalidHandle
 
 from pe_ros.executor.announcements import Announcements
+from pe_ros.executor.poller import Poller
 from pe_ros.executor.sources import (
     ClientSource,
     EventSource,
@@ -32,26 +32,26 @@ class SourceTable:
     """Opens a source for every entity, closes those of entities that are gone. Safe to call from any thread.
 
     Attributes:
-        epoll: reports the file descriptors of sources with news.
         by_fd: source of each file descriptor.
         timers: the timers among the sources.
 
     Args:
         executor: whose table it is.
+        poller: reports the file descriptors of sources with news.
         on_jump: called when the ROS time of a timer moves, in the thread that sets it.
 
     Raises:
         RosError: the platform does not support announcements.
     """
 
-    def __init__(self, executor: EventExecutor, on_jump: Callable[[Any], None]) -> None:
+    def __init__(self, executor: EventExecutor, poller: Poller, on_jump: Callable[[Any], None]) -> None:
         self._executor = executor
+        self._poller = poller
         self._on_jump = on_jump
         self._announcements = Announcements()
         self._lock = threading.RLock()
         self._by_entity: dict[int, Source] = {}
         self._jump_handles: dict[int, Any] = {}  # by id of the clock
-        self.epoll = select.epoll()
         self.by_fd: dict[int, Source] = {}
         self.timers: list[TimerSource] = []
 
@@ -91,7 +91,6 @@ class SourceTable:
             for key in list(self._by_entity):
                 self._drop(key)
             self._follow_clocks()
-            self.epoll.close()
 
     def _adopt(self, key: int, source: Source) -> bool:
         """Open a source; False if its entity was destroyed meanwhile."""
@@ -102,7 +101,7 @@ class SourceTable:
         self._by_entity[key] = source
         if source.fd >= 0:
             self.by_fd[source.fd] = source
-            self.epoll.register(source.fd, select.EPOLLIN | select.EPOLLET)
+            self._poller.add(source.fd)
         if isinstance(source, TimerSource):
             self.timers.append(source)
         return True
@@ -111,7 +110,7 @@ class SourceTable:
         """Close a source."""
         source = self._by_entity.pop(key)
         if source.fd >= 0:
-            self.epoll.unregister(source.fd)
+            self._poller.remove(source.fd)
             del self.by_fd[source.fd]
         if isinstance(source, TimerSource):
             self.timers.remove(source)

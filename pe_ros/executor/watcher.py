@@ -16,8 +16,8 @@ from rclpy.waitable import NumberOfEntities
 class WaitSetWatcher:
     """A thread blocked in a wait set that holds guard conditions and waitables (action servers and clients).
 
-    It runs no callback: it hands what is ready to `notify`, from its own thread. A waitable is then left out of the wait set until
-    `watch_again`, because it stays ready until its data are taken; a guard condition is reset by the wait itself.
+    It runs no callback: it hands what is ready to `notify`, from its own thread. A waitable is then left out of the
+    wait set until `watch_again`: it stays ready until its data are taken. A guard condition is reset by the wait.
 
     Args:
         context: the rclpy context of the executor.
