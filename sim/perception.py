@@ -36,7 +36,9 @@ class Perception:
             channel.reset(roots, rows)
             self.inboxes[name].clear(rows)
 
-    def sense(self, state: State, alive: Array, tick: Array, clock: int | None, now: Array) -> None:
+    def sense(
+        self, state: State, alive: Array, tick: Array, clock: int | None, now: Array, running: Array | None = None
+    ) -> None:
         """Take the readings due at this tick and deliver those that have arrived.
 
         Args:
@@ -45,9 +47,10 @@ class Perception:
             tick: present tick, int64 (B,).
             clock: the same where all engagements are at one tick, else None.
             now: present instant [ns], int64 (B,).
+            running: engagements not ended, bool (B,); None for all.
         """
         for name, channel in self.channels.items():
-            taken, sequence = due_at(self._xp, channel.timing.schedule, tick, clock)
+            taken, sequence = due_at(self._xp, channel.timing.schedule, tick, clock, running)
             if sequence is not None:
                 reading = channel.sample(state, alive, now, sequence, taken)
                 self.inboxes[name].put(reading, now)
@@ -63,14 +66,16 @@ class Perception:
 
 
 def due_at(
-    xp: Any, schedule: TickSchedule, tick: Array, clock: int | None
+    xp: Any, schedule: TickSchedule, tick: Array, clock: int | None, running: Array | None = None
 ) -> tuple[Array | None, Array | None]:
     """Return in which engagements a schedule is due (None for all) and its number there (None for nowhere)."""
     if clock is not None:
         if not schedule.due[clock]:
             return None, None
-        return None, xp.full(tick.shape, int(schedule.newest[clock]), dtype=xp.int64)
+        return running, xp.full(tick.shape, int(schedule.newest[clock]), dtype=xp.int64)
     taken = xp.take(xp.asarray(schedule.due), tick)
+    if running is not None:  # an ended engagement stays at its last tick: nothing is due there again
+        taken = taken & running
     if not bool(xp.any(taken)):
         return None, None
     return taken, xp.take(xp.asarray(schedule.newest), tick)
@@ -117,10 +122,10 @@ class Triggers:
             self._timing.reset(roots, rows)
             self._clear(rows)
 
-    def due(self, tick: Array, clock: int | None) -> Array | None:
+    def due(self, tick: Array, clock: int | None, running: Array | None = None) -> Array | None:
         """Return which agents decide at this tick, bool (n, B); None for nobody. Call once per tick, in order."""
         xp = self._xp
-        taken, number = due_at(xp, self.schedule, tick, clock)
+        taken, number = due_at(xp, self.schedule, tick, clock, running)
         if self._timing is None:
             if number is None:
                 return None

@@ -152,14 +152,15 @@ class Simulation:
     def sense(self) -> None:
         """Take the readings due now and deliver those that have arrived."""
         now = self.now
+        running = None if self._everyone else self.running
         for role in self.roles.values():
             assert role.perception is not None, "this simulation was made without sensing"
-            role.perception.sense(self.state, self.alive, self.tick, self._clock, now)
+            role.perception.sense(self.state, self.alive, self.tick, self._clock, now, running)
 
     def due(self, role: str) -> Array | None:
         """Return which agents of a role decide now, bool (n, B); None for nobody."""
         runtime = self.roles[role]
-        due = runtime.triggers.due(self.tick, self._clock)
+        due = runtime.triggers.due(self.tick, self._clock, None if self._everyone else self.running)
         if due is None or self._everyone:
             return due
         due = due & self.alive[runtime.first : runtime.last] & self.running
