@@ -12,7 +12,6 @@ from typing import Any
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -73,11 +72,13 @@ class RecorderNode(Node):
             parameters = declare_parameters(self, directory)
             self._start(parameters, list(topics) if topics is not None else parameters.topics, provenance)
         except BaseException:
+            if self._queue is not None:
+                self._queue.close()
             Node.destroy_node(self)
             raise
 
     @property
-    def _log(self) -> RcutilsLogger:
+    def _log(self) -> Any:
         node: Node = self
         return node.get_logger()
 

@@ -61,14 +61,14 @@ def open_chunk(content: bytes, whole: bool) -> OpenedChunk:
         (length,) = _DATA_LENGTH.unpack_from(content, _CHUNK_HEADER.size + name_length)
     except (struct.error, UnicodeDecodeError):
         return OpenedChunk(b"", "chunk cut off in its header", "")
-    packed = content[data_at : data_at + length]
+    packed = content[data_at:]
     if not whole:
-        return OpenedChunk(_unpack_beginning(packed, compression), "chunk cut off", compression)
+        return OpenedChunk(_unpack_beginning(_stored(packed), compression), "chunk cut off", compression)
     data = _unpack(packed, compression, size)
     if data is not None and (not checksum or zlib.crc32(data) == checksum):
-        return OpenedChunk(data, "", compression)
-    written = packed.rstrip(b"\0")
-    if len(packed) - len(written) >= ZERO_TAIL:
+        return OpenedChunk(data, "" if len(packed) == length else "chunk with a wrong length", compression)
+    written = _stored(packed)
+    if len(written) < len(packed):
         return OpenedChunk(_unpack_beginning(written, compression), "chunk not stored to its end", compression)
     return OpenedChunk(b"", "chunk with a wrong checksum", compression)
 
@@ -101,6 +101,12 @@ def parse_record(opcode: int, content: bytes) -> Schema | Channel | Message | No
     except PARSE_ERRORS:
         return None
     return record
+
+
+def _stored(packed: bytes) -> bytes:
+    """Return the data without the zeros of a disk that lost power; a few zeros may be data."""
+    written = packed.rstrip(b"\0")
+    return written if len(packed) - len(written) >= ZERO_TAIL else packed
 
 
 def _unpack(packed: bytes, compression: str, size: int) -> bytes | None:

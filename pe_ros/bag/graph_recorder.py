@@ -14,7 +14,7 @@ from pe_ros.bag.discovery import RecordedTopic, TopicDiscovery, matching_request
 from pe_ros.bag.log_time import LogTimes
 from pe_ros.bag.provenance_collector import ProvenanceCollector
 from pe_ros.bag.record_queue import RecordQueue
-from pe_ros.bag.taps import TakenByHand, TakenMessage, TopicTap
+from pe_ros.bag.taps import TakenMessage, TopicTap, make_tap_node
 from pe_sim.errors import BagError
 
 ROUND_PERIOD = 0.01
@@ -48,7 +48,7 @@ class GraphRecorder:
         """Subscribe to the topics whose quality of service is given, and start looking for the others.
 
         Args:
-            node: makes the subscriptions.
+            node: the recorder: its names, graph and log.
             queue: takes the messages.
             log_times: stamps them.
             collector: learns from them what the bag says of its engagement.
@@ -63,7 +63,7 @@ class GraphRecorder:
         self._log_times = log_times
         self._collector = collector
         self._discovery = discovery
-        self._group = TakenByHand()
+        self._tap_node = make_tap_node(node)
         self._wanted = {node.resolve_topic_name(topic.topic): topic for topic in topics}
         self._taps: dict[str, TopicTap] = {}
         self._publishers: dict[str, int] = {}
@@ -91,6 +91,7 @@ class GraphRecorder:
         for tap in self._taps.values():
             tap.destroy()
         self._taps.clear()
+        self._tap_node.destroy_node()
 
     def _run(self) -> None:
         try:
@@ -163,7 +164,7 @@ class GraphRecorder:
         except BagError as error:
             self._node.get_logger().error(f"not recorded: {error}")
             return
-        self._taps[name] = TopicTap(self._node, name, topic.type_name, matching_request(offers), self._group)
+        self._taps[name] = TopicTap(self._tap_node, name, topic.type_name, matching_request(offers))
         if old is not None:
             old.destroy()
 

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import yaml
-from mcap.exceptions import McapError
-from mcap.reader import make_reader
 from mcap.records import Attachment, Channel, Message, Metadata
 from mcap.writer import CompressionType, Writer
 
 from pe_ros.bag import metadata as metadata_file
-from pe_ros.bag.chunks import PARSE_ERRORS
+from pe_ros.bag.index_check import index_is_right
 from pe_ros.bag.metadata import NO_TIME, BagMetadata, TopicMetadata
 from pe_ros.bag.provenance import COMPLETE, IN_PROGRESS, REPAIRED
 from pe_ros.bag.scan import Damage, Survey, records, survey
@@ -72,7 +70,7 @@ def repair_bag(directory: Path | str, *, keep_damaged: bool = False) -> RepairRe
         raise BagError(str(directory), "is being recorded now", None, "stop its recorder first")
     found = survey(path)
     try:
-        if found.healthy and _index_is_right(path, found):
+        if found.healthy and index_is_right(path, found):
             return _complete(directory, path, found)
         _rewrite(path, found)
         report = _replace(directory, path, found)
@@ -166,16 +164,6 @@ def _custom_data(found: Survey, present: BagMetadata | None) -> dict[str, str]:
     result.update(present.custom_data if present is not None else {})
     result.update(found.metadata.get(PROVENANCE_RECORD, {}))
     return result
-
-
-def _index_is_right(path: Path, found: Survey) -> bool:
-    try:
-        with path.open("rb") as file:
-            summary = make_reader(file).get_summary()
-    except (*PARSE_ERRORS, McapError):
-        return False
-    statistics = summary.statistics if summary is not None else None
-    return statistics is not None and statistics.message_count == sum(found.counts.values())
 
 
 def _rewrite(path: Path, found: Survey) -> None:

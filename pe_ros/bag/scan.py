@@ -41,12 +41,13 @@ class Survey:
     """What is in an MCAP file.
 
     Attributes:
-        schemas: by id, those that channels refer to.
-        channels: by id.
+        schemas: by id; the copy beside the messages counts, not that in the index.
+        channels: by id, likewise.
         counts: messages by channel id; only of known channels.
         start: earliest log time [ns]; meaningless without messages.
         end: latest log time [ns].
         metadata: key-value pairs by name of their record; the last record of a name counts.
+        chunks: offset and length of each chunk's record [bytes].
         compression: of the chunks: '', lz4 or zstd; None in a file without chunks.
         damage: where the file is not as it was written.
         finished: whether the file has its end.
@@ -58,6 +59,7 @@ class Survey:
     start: int = 2**64
     end: int = 0
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+    chunks: list[tuple[int, int]] = field(default_factory=list)
     compression: str | None = None
     damage: list[Damage] = field(default_factory=list)
     finished: bool = False
@@ -78,9 +80,9 @@ def survey(path: Path) -> Survey:
     unknown: Counter[int] = Counter()
     for record in records(path, result):
         if isinstance(record, Schema):
-            result.schemas[record.id] = record
+            result.schemas.setdefault(record.id, record)
         elif isinstance(record, Channel):
-            result.channels[record.id] = record
+            result.channels.setdefault(record.id, record)
         elif isinstance(record, Metadata):
             result.metadata[record.name] = record.metadata
         elif isinstance(record, Message):
@@ -158,6 +160,7 @@ def _opened(opcode: int, content: bytes, whole: bool, at: int, note: Survey) -> 
             yield record
         return
     chunk = open_chunk(content, whole)
+    note.chunks.append((at, RECORD_HEADER.size + len(content)))
     if chunk.damage:
         note.damage.append(Damage(at, RECORD_HEADER.size + len(content), chunk.damage))
     if note.compression is None:

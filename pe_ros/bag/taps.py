@@ -1,9 +1,9 @@
 """Subscriptions taken by hand: a recorder's own way to messages, past the executor.
 
-An rclpy executor spends 30 to 65 microseconds of the interpreter on each message, and more the more subscriptions it
+rclpy's executor spends 30 to 65 microseconds of the interpreter on each message, and more the more subscriptions it
 waits for; taking the serialized message by hand costs 3 to 4. In a process that others share, that difference decides
 whether recording can be afforded. The middleware stamps each message when it arrives, so it does not matter when it
-is taken.
+is taken. The subscriptions belong to a hidden node, so that whoever spins the recorder does not take from them too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -45,21 +44,6 @@ class TakenMessage(NamedTuple):
     sequence: int
 
 
-class TakenByHand(CallbackGroup):
-    """The callback group of subscriptions that no executor may touch."""
-
-    def can_execute(self, entity: Any) -> bool:
-        """Return False: an executor neither waits for these subscriptions nor takes from them."""
-        return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        """Return False."""
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        """Do nothing."""
-
-
 class TopicTap:
     """One subscription to serialized messages, taken by hand.
 
@@ -69,8 +53,14 @@ class TopicTap:
         qos: requested quality of service.
     """
 
-    def __init__(self, node: Node, topic: str, type_name: str, qos: QoSProfile, group: TakenByHand) -> None:
+    def __init__(self, node: Node, topic: str, type_name: str, qos: QoSProfile) -> None:
         """Subscribe.
+
+        Args:
+            node: a node that no executor spins; see ``make_tap_node``.
+            topic: resolved topic name.
+            type_name: message type, ``package/msg/Name``.
+            qos: quality of service to request.
 
         Raises:
             BagError: the type is not installed.
@@ -81,7 +71,6 @@ class TopicTap:
             topic,
             _never_called,
             qos,
-            callback_group=group,
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
             raw=True,
         )
@@ -108,6 +97,21 @@ class TopicTap:
             self._node.destroy_subscription(self._subscription)
 
 
+def make_tap_node(recorder: Node) -> Node:
+    """Return the hidden node that holds a recorder's subscriptions; it must not be added to an executor.
+
+    Names are resolved by the recorder, so remapping must not apply to them a second time.
+    """
+    return Node(
+        f"_{recorder.get_name()}_taps",
+        context=recorder.context,
+        namespace=recorder.get_namespace(),
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+    )
+
+
 def load_message_class(type_name: str) -> Any:
     """Return the generated Python class of a message type.
 
@@ -124,4 +128,4 @@ def load_message_class(type_name: str) -> Any:
 
 
 def _never_called(_: bytes) -> None:
-    raise AssertionError("an executor took a message of a recorder")  # pragma: no cover
+    raise AssertionError("the recorder's hidden node is being spun")  # pragma: no cover
