@@ -23,7 +23,7 @@ from pe_sim.quantities import Duration, Length, NotNegative, Rate
 from pe_sim.rules import RulesSpec
 from pe_sim.schema import Strict, as_engagement_error, nearest
 from pe_sim.sensors.base import SensorSpec
-from pe_sim.timing import Schedule, ceil_tick, to_nanoseconds
+from pe_sim.timing import NANOSECONDS, Schedule, ceil_tick, to_nanoseconds
 from pe_sim.worlds.base import DynamicsSpec, WorldSpec
 
 MAX_TICKS = 5_000_000
@@ -261,10 +261,10 @@ class Engagement(Strict):
                 "roles.{role}.dynamics.model: {model} belongs to the world {other}, not {world}",
                 {"role": name, "model": role.dynamics.model, "other": model.world, "world": self.world.backend},
             )
-        trains = {f"sensors.{sensor}": (spec.rate, spec.phase) for sensor, spec in role.sensors.items()}
-        trains["policy"] = (role.trigger.rate, role.trigger.phase)
-        for key, (rate, phase) in trains.items():
-            if Schedule(rate, phase).period < self.world.tick:
+        trains = {f"sensors.{sensor}": spec.rate for sensor, spec in role.sensors.items()}
+        trains["policy"] = role.trigger.rate
+        for key, rate in trains.items():
+            if NANOSECONDS < rate * self.world.tick:  # exactly: two due times must never meet in one tick
                 raise PydanticCustomError(
                     "rate", "roles.{role}.{key}.rate: faster than the world's tick", {"role": name, "key": key}
                 )

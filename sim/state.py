@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pe_sim.arrays import Array, Quaternion, Vector, batch_first
+from pe_sim.arrays import Array, Quaternion, Vector, batch_first, rotate
 
 COMPONENTS = 13
 """Position 3, attitude 4, velocity 3, angular velocity 3."""
@@ -66,12 +66,13 @@ class State:
 
 
 class Motion:
-    """Motion of some agents, component by component: views into a state's memory."""
+    """Motion of some agents, component by component: views into a state's memory, good until the state changes."""
 
-    __slots__ = ("block",)
+    __slots__ = ("_world_velocity", "block")
 
     def __init__(self, block: Array) -> None:
         self.block = block
+        self._world_velocity: Vector | None = None
 
     @property
     def position(self) -> Vector:
@@ -87,6 +88,13 @@ class Motion:
     def velocity(self) -> Vector:
         """Linear velocity [m/s; body FLU]."""
         return (self.block[7], self.block[8], self.block[9])
+
+    @property
+    def world_velocity(self) -> Vector:
+        """Linear velocity [m/s; world], computed once."""
+        if self._world_velocity is None:
+            self._world_velocity = rotate(self.attitude, self.velocity)
+        return self._world_velocity
 
     @property
     def angular_velocity(self) -> Vector:

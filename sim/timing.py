@@ -85,8 +85,10 @@ class TickSchedule:
     @cached_property
     def newest(self) -> NDArray[np.int64]:
         """Number of the newest due time at or before each tick, -1 before the first; shape (horizon + 1,)."""
-        counts = [self.schedule.count(i * self.tick) - 1 for i in range(self.horizon + 1)]
-        return np.asarray(counts, dtype=np.int64)
+        total = self.schedule.count(self.horizon * self.tick)
+        starts = _due_times(self.schedule, total) + (self.tick - 1)
+        ticks = np.maximum(starts // self.tick, 0)
+        return np.searchsorted(ticks, np.arange(self.horizon + 1), side="right").astype(np.int64) - 1
 
     @cached_property
     def due(self) -> NDArray[np.bool_]:
@@ -103,3 +105,13 @@ class TickSchedule:
         period = Fraction(NANOSECONDS) / self.schedule.rate / self.tick
         whole = period.denominator == 1 and self.schedule.phase % self.tick == 0
         return int(period) if whole else None
+
+
+def _due_times(schedule: Schedule, total: int) -> NDArray[np.int64]:
+    """Return the due times of numbers 0 to ``total`` - 1 [ns], exact."""
+    period = NANOSECONDS * schedule.rate.denominator
+    whole, rest = divmod(period, schedule.rate.numerator)
+    if total * max(whole, rest, schedule.rate.numerator) + schedule.phase >= 2**62:  # would not fit 64 bits
+        return np.asarray([schedule.due(k) for k in range(total)], dtype=np.int64)
+    numbers = np.arange(total, dtype=np.int64)
+    return schedule.phase + numbers * whole + numbers * rest // schedule.rate.numerator
