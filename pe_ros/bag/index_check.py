@@ -35,7 +35,7 @@ def index_is_right(path: Path, found: Survey) -> bool:
 def _fits(summary: Summary, found: Survey) -> bool:
     counted = summary.statistics is not None and summary.statistics.message_count == sum(found.counts.values())
     chunks = sorted((index.chunk_start_offset, index.chunk_length) for index in summary.chunk_indexes)
-    return counted and chunks == sorted(found.chunks) and summary.channels.keys() == found.channels.keys()
+    return bool(counted and chunks == sorted(found.chunks) and summary.channels.keys() == found.channels.keys())
 
 
 def _checksum_holds(path: Path) -> bool:
@@ -48,4 +48,4 @@ def _checksum_holds(path: Path) -> bool:
             return True
         file.seek(begin)
         covered = file.read(footer_at + RECORD_HEADER.size + _FOOTER.size - 4 - begin)
-    return zlib.crc32(covered) == checksum
+    return bool(zlib.crc32(covered) == checksum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,9 +39,9 @@ def make_bag(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def ros_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+def ros_environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A ROS domain that no other test uses, for this process and those it starts."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     if "ROS_DOMAIN_ID" not in os.environ:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    yield dict(os.environ)
+    return dict(os.environ)

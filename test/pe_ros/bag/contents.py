@@ -23,10 +23,9 @@ def payloads(count: int) -> list[bytes]:
 
 def messages(count: int) -> list[ReceivedMessage]:
     """The messages of a bag from ``make_bag``, in order."""
-    return [
-        ReceivedMessage(("/a", "/b")[i % 2], i * 10**7, i * 10**7 + 1, data, i)
-        for i, data in enumerate(payloads(count))
-    ]
+    topics = ("/a", "/b")
+    numbered = enumerate(payloads(count))
+    return [ReceivedMessage(topics[i % 2], i * 10**7, i * 10**7 + 1, data, i) for i, data in numbered]
 
 
 def read_mcap(path: Path) -> list[ReceivedMessage]:

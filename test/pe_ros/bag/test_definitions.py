@@ -79,7 +79,7 @@ def test_unknown_type_of_a_known_package_is_named():
 
 
 @pytest.mark.parametrize(
-    "name", ["", "String", "std_srvs/srv/Empty", "a/action/B_FeedbackMessage", "a/msg/B/c", "../msg/x"]
+    "name", ["", "String", "std_srvs/srv/Empty", "a/action/B_Feedback", "a/msg/B/c", "../msg/x", "a/msg/../../b"]
 )
 def test_what_is_no_message_type_is_refused(name):
     with pytest.raises(BagError, match="package/msg/Name"):

@@ -22,9 +22,8 @@ qos = st.builds(
     deadline=st.integers(1, INFINITE),
     lifespan=st.integers(1, INFINITE),
 )
-topics = st.builds(
-    TopicMetadata, name=text, type=text, offered_qos=st.lists(qos, max_size=3).map(tuple), type_hash=text
-)
+profiles_of_a_topic = st.lists(qos, max_size=3).map(tuple)
+topics = st.builds(TopicMetadata, name=text, type=text, offered_qos=profiles_of_a_topic, type_hash=text)
 
 
 @given(st.dictionaries(topics, st.integers(0, 10**6), max_size=4), times, times, st.dictionaries(text, text), text)
@@ -43,7 +42,7 @@ def test_what_is_written_is_read(counts, start, duration, custom_data, distro):
     assert yaml.safe_load(metadata_file.serialized(written)) == document["rosbag2_bagfile_information"]
 
 
-@given(st.lists(qos, max_size=3).map(tuple))
+@given(profiles_of_a_topic)
 def test_profiles_of_a_channel_are_read_back(profiles):
     assert metadata_file.parse_offered_qos(metadata_file.offered_qos_text(profiles)) == profiles
 
@@ -125,10 +124,11 @@ def test_provenance_survives_its_bag(provenance):
     assert Provenance.from_custom_data(provenance.to_custom_data()) == provenance
 
 
-@pytest.mark.parametrize(
-    "broken",
-    ["", "{}", "[1]", "a: b: c", "rosbag2_bagfile_information: 3", "\x00", "rosbag2_bagfile_information: {version: 9}"],
-)
+INFORMATION = "rosbag2_bagfile_information: "
+BROKEN = ("", "{}", "[1]", "a: b: c", "\x00", INFORMATION + "3", INFORMATION + "{version: 9}")
+
+
+@pytest.mark.parametrize("broken", BROKEN)
 def test_broken_metadata_is_an_error_that_names_the_repair(tmp_path, broken):
     (tmp_path / "metadata.yaml").write_text(broken)
     with pytest.raises(BagError, match=r"metadata\.yaml.*pe-ros bag repair"):
