@@ -143,10 +143,18 @@ class EventExecutor(Executor):
         Raises:
             ExternalShutdownException: the context was shut down while waiting.
         """
+        self.spin_while(_always)
+
+    def spin_while(self, condition: Callable[[], bool]) -> None:
+        """Run callbacks until `shutdown`, or until `condition` no longer holds; `wake` has it looked at.
+
+        Raises:
+            ExternalShutdownException: the context was shut down while waiting.
+        """
         with self._as_spinner():
             if not self._context.ok():
                 return
-            while not self._is_shutdown:
+            while condition() and not self._is_shutdown:
                 self._collect(None, _never)
                 self._coroutines.run_tasks(self._coroutines.new_tasks)
                 for _ in range(len(self._ready)):
@@ -329,6 +337,10 @@ class EventExecutor(Executor):
         """The watcher found something ready; called in its thread."""
         self._watched.extend(ready)
         self._poller.wake()
+
+
+def _always() -> bool:
+    return True
 
 
 def _never() -> bool:
