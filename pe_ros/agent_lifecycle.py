@@ -1,0 +1,211 @@
+"""What an agent's nodes share: lifecycle, the episode they take part in, and the status they report.
+
+configure loads and checks, activate arms. Nothing is published that could move an agent before activation.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from pe_ros import qos, topics
+from pe_ros.alarms import Alarms
+from pe_ros.conversions import nanoseconds, time_message
+from pe_ros.engagement_node import EngagementContext
+from pe_ros.msg import AgentStatus, EngagementState
+from pe_sim import streams
+from pe_sim.engagement import Engagement
+from pe_sim.errors import PeError, RosError
+from pe_sim.schema import nearest
+
+STATUS_PERIOD = 0.5
+"""Period of the status report [s]."""
+
+
+class AgentLifecycleNode(LifecycleNode):
+    """A node of one agent.
+
+    Args:
+        kind: what kind of node it is; its name by default is '<agent>_<kind>'.
+        engagement: the engagement, instead of the file that the parameter names.
+        alarms: alarms shared by the nodes of a process.
+        **node_arguments: as of rclpy's Node.
+
+    Attributes:
+        agent: the agent.
+        number: its number within the role.
+        role: its role.
+        active: whether it is armed.
+        episode: episode it is ready for or takes part in, -1 before the first.
+        start: ROS time of engagement time zero [ns], None while unknown.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        engagement: Engagement | None = None,
+        alarms: Alarms | None = None,
+        **node_arguments: Any,
+    ) -> None:
+        super().__init__(node_arguments.pop("node_name", kind), **node_arguments)
+        self.context_of_engagement = EngagementContext(self, kind, engagement, alarms)
+        self.engagement = self.context_of_engagement.engagement
+        self.values: dict[str, Any] = self.context_of_engagement.values
+        self.pace = self.context_of_engagement.pace
+        self.alarms = self.context_of_engagement.alarms
+        self.agent = self._agent()
+        self.role = self.engagement.role_of(self.agent)
+        self.number = int(self.agent.rpartition("_")[2])
+        self.active = False
+        self.fault = ""
+        self.episode = -1
+        self.seed = 0
+        self.start: int | None = None
+        self.running = False
+        if self.values["autostart"]:
+            self.autostart()
+
+    def _agent(self) -> str:
+        agent = str(self.values["agent"])
+        if agent not in self.engagement.agents:
+            raise RosError(
+                f"parameter agent of {self.get_name()}", "names no agent of the engagement", agent,
+                nearest(agent, self.engagement.agents),
+            )
+        return agent
+
+    def autostart(self) -> None:
+        """Configure and activate.
+
+        Raises:
+            Exception: what kept the node from being configured, a PeError where the user can mend it.
+        """
+        self.trigger_configure()
+        if self._refusal is not None:
+            raise self._refusal
+        self.trigger_activate()
+
+    _refusal: Exception | None = None
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load and check everything; refuse with a message that names the cure."""
+        del state
+        self._refusal = None
+        try:
+            self._status = self.create_publisher(AgentStatus, topics.status(self.agent), qos.status(self.pace))
+            self._state = self.create_subscription(
+                EngagementState, topics.ENGAGEMENT_STATE, self._hear_state, qos.engagement_state(self.pace)
+            )
+            self._timer = self.create_timer(STATUS_PERIOD, self.report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self.configure()
+        except Exception as fault:  # rclpy would drop it; here whoever configured is told, and may raise it again
+            self.get_logger().error(str(fault) if isinstance(fault, PeError) else f"{type(fault).__name__}: {fault}")
+            self._refusal = fault
+            return TransitionCallbackReturn.FAILURE
+        self.context_of_engagement.hear_clock()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Arm."""
+        self.active = True
+        self.activate()
+        self.report()
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Disarm: stop the motion first."""
+        self.stop_motion()
+        self.active = False
+        self.report()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give back what configure took."""
+        del state
+        self.destroy_publisher(self._status)
+        self.destroy_subscription(self._state)
+        self.destroy_timer(self._timer)
+        self.cleanup()
+        return TransitionCallbackReturn.SUCCESS
+
+    @abstractmethod
+    def configure(self) -> None:
+        """Create publishers and subscriptions, load and check.
+
+        Raises:
+            PeError: what does not fit.
+        """
+
+    def activate(self) -> None:
+        """Do what arming needs."""
+
+    def cleanup(self) -> None:
+        """Destroy what :meth:`configure` made."""
+
+    def begin(self, roots: np.ndarray[Any, Any]) -> None:
+        """Prepare for a new episode, whose root stream keys (1,) are given."""
+
+    def begin_running(self, start: int) -> None:
+        """The episode runs; engagement time zero is at ROS time ``start`` [ns]."""
+
+    def end(self) -> None:
+        """The episode has ended."""
+
+    def stop_motion(self) -> None:
+        """Bring the agent to a stop, where this node can."""
+
+    def fill_status(self, message: AgentStatus) -> None:
+        """Add what this node knows to its status."""
+
+    def _hear_state(self, message: EngagementState) -> None:
+        if message.engagement_sha256 != self.engagement.sha256:
+            text = f"the referee runs {message.engagement} with another content than this node's file"
+            if self.fault != text:
+                self.get_logger().error(f"{topics.ENGAGEMENT_STATE}: {text}; start all nodes with one file")
+            self.fault = text
+            return
+        self.fault = ""
+        waiting = message.phase in (EngagementState.PHASE_READY, EngagementState.PHASE_RUNNING)
+        if waiting and (message.episode, message.seed) != (self.episode, self.seed):
+            self.episode, self.seed = int(message.episode), int(message.seed)
+            self.start, self.running = None, False
+            keys = streams.episode_keys(np.asarray([self.seed], np.int64), np.asarray([self.episode], np.int64))
+            self.begin(keys)
+            self.report()
+        elif message.phase == EngagementState.PHASE_READY:
+            self.report()
+        start = nanoseconds(message.start)
+        if waiting and start and self.start is None:
+            self.start = start
+        if message.phase == EngagementState.PHASE_RUNNING and not self.running:
+            self.running = True
+            self.begin_running(start)
+        if not waiting and self.running:
+            self.running = False
+            self.end()
+
+    def report(self) -> None:
+        """Publish the status."""
+        message = AgentStatus()
+        message.header.stamp = time_message(self.context_of_engagement.now())
+        message.agent = self.agent
+        message.node = self.get_name()
+        message.state = AgentStatus.STATE_ACTIVE if self.active else AgentStatus.STATE_INACTIVE
+        if self.fault:
+            message.state = AgentStatus.STATE_FAULT
+            message.message = self.fault
+        message.episode = max(0, self.episode)
+        if self.episode < 0 and not self.fault:
+            message.message = "no episode yet"
+        self.fill_status(message)
+        self._status.publish(message)
+
+    def destroy_node(self) -> None:
+        """End the alarms, then destroy the node."""
+        self.context_of_engagement.close()
+        super().destroy_node()

@@ -1,0 +1,134 @@
+"""A whole engagement in one process: the same nodes as the launch files start, composed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from pe_ros.agent_node import make_agent
+from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
+from pe_ros.executor import make_executor
+from pe_ros.referee_node import EpisodeView, RefereeNode
+from pe_ros.sim_node import SimNode, conduct
+from pe_ros.specs import Options
+from pe_sim.engagement import Engagement, load
+
+OnEnd = Callable[[int, EpisodeView], None]
+
+
+class Composition:
+    """All nodes of a simulated engagement in this process, on one executor.
+
+    Args:
+        options: how to run it.
+        on_end: called with (episode, view) at the end of each episode.
+        namespace: namespace of all nodes.
+
+    Attributes:
+        engagement: the engagement.
+        referee: the referee.
+        sim: the simulation.
+        recorder: the recorder, or None.
+    """
+
+    def __init__(self, options: Options, on_end: OnEnd | None = None, namespace: str = "") -> None:
+        self.options = options
+        changes = json.loads(options.overrides) if options.overrides else None
+        self.engagement: Engagement = load(options.engagement, changes)
+        self._context = Context()
+        rclpy.init(context=self._context, args=None)
+        self._executor = make_executor(context=self._context)
+        self._nodes: list[Node] = []
+        self._alarms: Alarms = SimulatedAlarms() if options.simulated else SystemAlarms(self._on_fault)
+        self._stop = threading.Event()
+        self._fault: BaseException | None = None
+        self.recorder: Any = None
+        try:
+            self._compose(namespace, on_end)
+        except BaseException:
+            self.close()
+            raise
+
+    def _on_fault(self, fault: BaseException) -> None:
+        self._fault = fault
+        self.stop()
+
+    def _arguments(self, namespace: str, **parameters: Any) -> dict[str, Any]:
+        return {
+            "context": self._context,
+            "namespace": namespace,
+            "use_global_arguments": False,
+            "parameter_overrides": [Parameter(name, value=value) for name, value in parameters.items()],
+        }
+
+    def _compose(self, namespace: str, on_end: OnEnd | None) -> None:
+        options, engagement = self.options, self.engagement
+        if options.record:
+            self._add([self._make_recorder(namespace)])
+            self.recorder = self._nodes[-1]
+        shared = {"engagement": engagement, "alarms": self._alarms}
+        pace = {"pace": options.pace}
+        for agent in engagement.agents:
+            arguments = self._arguments(namespace, **pace, agent=agent)
+            self._add(make_agent(agent, engagement, self._alarms, **arguments))
+        self.sim = SimNode(
+            **shared, **self._arguments(namespace, **pace, realtime_factor=float(options.realtime_factor))
+        )
+        self._add([self.sim])
+        self.referee = RefereeNode(
+            **shared, stage=self.sim,
+            **self._arguments(namespace, **pace, seed=options.seed, episodes=options.episodes),
+        )
+        self._add([self.referee])
+        conduct(self.sim, self.referee)
+        self.referee.on_end = on_end
+
+    def _make_recorder(self, namespace: str) -> Node:
+        from pe_ros.recording import make_recorder
+
+        return make_recorder(self.engagement, self.options, self._arguments(namespace))
+
+    def _add(self, nodes: list[Any]) -> None:
+        for node in nodes:
+            self._nodes.append(node)
+            self._executor.add_node(node)
+
+    def run(self, on_spin: Callable[[], None] | None = None) -> None:
+        """Run until all episodes are over, or :meth:`stop`.
+
+        Raises:
+            Exception: what a callback raised.
+        """
+        while not self._stop.is_set() and not self.referee.finished:
+            self._executor.spin_once(timeout_sec=0.1)
+            if on_spin is not None:
+                on_spin()
+        if self._fault is not None:
+            raise self._fault
+
+    def stop(self) -> None:
+        """Make :meth:`run` return; safe from a signal handler and from any thread."""
+        self._stop.set()
+        self._executor.wake()
+
+    def close(self) -> None:
+        """Stop every agent, then take everything down."""
+        for node in self._nodes:
+            if hasattr(node, "stop_motion"):
+                node.stop_motion()
+        self._alarms.close()
+        for node in reversed(self._nodes):
+            self._executor.remove_node(node)
+            node.destroy_node()
+        self._executor.shutdown()
+        rclpy.try_shutdown(context=self._context)
+
+
+

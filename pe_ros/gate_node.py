@@ -1,0 +1,236 @@
+"""Gate node: what stands between a policy and a vehicle. Limits, refusals, a watchdog, a latched stop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+from std_srvs.srv import Trigger
+
+from pe_ros import qos, topics
+from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.conversions import action_values, duration_message, float_array, nanoseconds, time_message
+from pe_ros.engagement_node import LOCKSTEP
+from pe_ros.msg import Action, AgentStatus, SafetyEvent
+from pe_ros.run_node import run
+from pe_sim import registry
+from pe_sim.arrays import namespace
+from pe_sim.gate import ActionGate, Gate
+from pe_sim.timing import NANOSECONDS, seconds
+
+REPEAT = NANOSECONDS // 5
+"""Period at which a stop is repeated [ns]: fast enough for vehicles that need a stream of setpoints."""
+
+RULES = {
+    Gate.CLIPPED: "limits", Gate.SLEW: "slew", Gate.NOT_FINITE: "finite values", Gate.WRONG_SHAPE: "shape",
+    Gate.STALE: "newest wins", Gate.WATCHDOG: "watchdog", Gate.STOP_LATCHED: "latched stop",
+}  # fmt: skip
+"""What each bit is called in a safety event."""
+
+
+class GateNode(AgentLifecycleNode):
+    """Checks /<agent>/action and publishes /<agent>/command."""
+
+    def __init__(self, **node_arguments: Any) -> None:
+        self._lock = threading.RLock()
+        self._latched = ""
+        super().__init__("gate", **node_arguments)
+
+    def configure(self) -> None:
+        """Read the limits, create topics and services."""
+        engagement, xp = self.engagement, namespace()
+        spec = engagement.roles[self.role]
+        world = registry.lookup("pe_sim.worlds", engagement.world.backend)(engagement, 1, xp)
+        self._action = world.action_spec(self.role)
+        world.close()
+        self._gate = ActionGate(spec.gate, self._action, seconds(spec.trigger.period), xp, f"roles.{self.role}.gate")
+        wait = self.values["watchdog"]
+        self._wait = round(wait * NANOSECONDS) if wait else spec.valid_for + 2 * spec.trigger.period
+        self._latency = spec.action.latency
+        self._valid_for = duration_message(spec.valid_for)
+        self._interventions = 0
+        self._stale = 0
+        self._clear()
+        self._commands = self.create_publisher(Action, topics.command(self.agent), qos.command(self.pace))
+        self._events = self.create_publisher(SafetyEvent, topics.safety_event(self.agent), qos.safety_event(self.pace))
+        self._actions = self.create_subscription(
+            Action, topics.action(self.agent), self._hear_action, qos.action(self.pace)
+        )
+        self._stop_service = self.create_service(Trigger, topics.stop(self.agent), self._on_stop)
+        self._release_service = self.create_service(Trigger, topics.release(self.agent), self._on_release)
+
+    def cleanup(self) -> None:
+        """Destroy topics and services."""
+        self.destroy_publisher(self._commands)
+        self.destroy_publisher(self._events)
+        self.destroy_subscription(self._actions)
+        self.destroy_service(self._stop_service)
+        self.destroy_service(self._release_service)
+
+    def _clear(self) -> None:
+        """Forget the last action."""
+        self._allowed = np.zeros((self._action.size, 1, 1), np.float32)
+        self._has = np.zeros((1, 1), np.bool_)
+        self._sequence = -1
+        self._deadline: int | None = None
+        self._barking = False
+
+    def begin(self, roots: np.ndarray[Any, Any]) -> None:
+        """Forget the last episode's actions; a latched stop stays."""
+        del roots
+        with self._lock:
+            self._clear()
+
+    def begin_running(self, start: int) -> None:
+        """Watch for the first action."""
+        if self.pace != LOCKSTEP:
+            self._deadline = max(start, self.context_of_engagement.now()) + self._wait
+            self._watch(self.episode)
+
+    def end(self) -> None:
+        """Stop the agent: the episode is over."""
+        with self._lock:
+            self._deadline = None
+        if self.pace != LOCKSTEP:
+            self.stop_motion()
+
+    def _hear_action(self, message: Action) -> None:
+        with self._lock:
+            if self.active:
+                self._judge(message)
+
+    def _judge(self, message: Action) -> None:
+        """Let an action through, changed if need be, or refuse it."""
+        wrong = self._refusal_of(message)
+        if wrong:
+            bits, rule = wrong
+            self._tell(bits, rule, message.sequence, message.values, [])
+            if self.pace != LOCKSTEP or bits & Gate.STALE:
+                return
+            message.values = float_array(self._allowed[:, 0, 0])
+            self._publish(message, Action.MODE_EXECUTE if self._has[0, 0] else Action.MODE_COAST, bits)
+            return
+        self._sequence = int(message.sequence)
+        self._deadline = nanoseconds(message.effective) + self._wait
+        self._barking = False
+        if self._latched:
+            self._publish(message, Action.MODE_STOP, Gate.STOP_LATCHED)
+            return
+        requested = action_values(message)
+        allowed, changed = self._gate.check(requested, self._allowed, self._has)
+        bits = Gate(int(changed[0, 0]))
+        self._allowed, self._has = allowed, np.ones((1, 1), np.bool_)
+        if bits:
+            self._tell(bits, _rules(bits), message.sequence, message.values, allowed[:, 0, 0].tolist())
+        message.values = float_array(allowed[:, 0, 0])
+        self._publish(message, message.mode, bits)
+
+    def _refusal_of(self, message: Action) -> tuple[Gate, str] | None:
+        """Return why an action cannot be used, or None."""
+        if message.agent != self.agent:
+            return Gate.WRONG_SHAPE, f"is for {message.agent}, not for {self.agent}"
+        if message.episode != self.episode:
+            return Gate.STALE, f"is of episode {message.episode}, not {self.episode}"
+        if message.kind != self._action.kind:
+            return Gate.WRONG_SHAPE, f"is of kind {message.kind}, not {self._action.kind}"
+        if len(message.values) != self._action.size:
+            return Gate.WRONG_SHAPE, f"has {len(message.values)} values, not {self._action.size}"
+        if int(message.sequence) <= self._sequence:
+            self._stale += 1
+            return Gate.STALE, f"is decision {message.sequence}, {self._sequence} is in effect"
+        return None
+
+    def _publish(self, message: Action, mode: int, bits: Gate) -> None:
+        message.mode = int(mode)
+        message.gate = int(bits)
+        self._commands.publish(message)
+
+    def _tell(self, bits: Gate, rule: str, sequence: int, requested: Any, allowed: list[float]) -> None:
+        """Publish a safety event."""
+        self._interventions += 1
+        event = SafetyEvent(agent=self.agent, episode=max(0, self.episode), gate=int(bits), sequence=int(sequence))
+        event.header.stamp = time_message(self.context_of_engagement.now())
+        event.rule = _rules(bits)
+        event.message = f"{self.agent}: {rule}"
+        event.requested = [float(v) for v in requested]
+        event.allowed = allowed
+        self._events.publish(event)
+
+    def _watch(self, episode: int) -> None:
+        """Stop the agent when no action has come in time; look again when the next could be overdue."""
+        with self._lock:
+            if episode != self.episode or not self.running or self._deadline is None:
+                return
+            now = self.context_of_engagement.now()
+            wake = self._deadline
+            if now >= self._deadline:
+                if not self._barking and self.active:
+                    self.get_logger().warning(f"{self.agent}: no action for {seconds(self._wait):.2f} s; stopping it")
+                    self._tell(Gate.WATCHDOG, f"no action for {seconds(self._wait):.3f} s", 0, [], [])
+                self._barking = True
+                self._send_stop(Gate.WATCHDOG)
+                wake = now + REPEAT
+        self.alarms.at(wake, lambda: self._watch(episode))
+
+    def _send_stop(self, bits: Gate) -> None:
+        """Publish a stop command in the name of the gate."""
+        now = self.context_of_engagement.now()
+        message = Action(agent=self.agent, episode=max(0, self.episode), kind=self._action.kind)
+        message.header.stamp = time_message(now)
+        message.effective = time_message(now)
+        message.sequence = max(0, self._sequence)
+        message.valid_for = self._valid_for
+        message.values = float_array(np.zeros(self._action.size, np.float32))
+        self._publish(message, Action.MODE_STOP, bits)
+
+    def stop_motion(self) -> None:
+        """Stop the agent."""
+        with self._lock:
+            if hasattr(self, "_commands"):
+                self._send_stop(Gate.NONE)
+
+    def latch(self, reason: str) -> None:
+        """Stop the agent and let nothing through until released."""
+        with self._lock:
+            self._latched = reason
+            self._tell(Gate.STOP_LATCHED, reason, max(0, self._sequence), [], [])
+            if self.pace != LOCKSTEP:
+                self._send_stop(Gate.STOP_LATCHED)
+        self.get_logger().warning(f"{self.agent}: {reason}")
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        self.latch("stopped by service")
+        response.success, response.message = True, f"{self.agent} is stopped; call {topics.release(self.agent)} to go on"
+        return response
+
+    def _on_release(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        with self._lock:
+            was, self._latched = self._latched, ""
+        response.success = bool(was)
+        response.message = f"{self.agent} is released" if was else f"{self.agent} was not stopped"
+        return response
+
+    def fill_status(self, message: AgentStatus) -> None:
+        """Report interventions and refused actions."""
+        message.interventions = self._interventions
+        message.stale_actions = self._stale
+        if self._latched:
+            message.state = AgentStatus.STATE_STOPPED
+            message.message = self._latched
+
+
+def _rules(bits: Gate) -> str:
+    return ", ".join(text for bit, text in RULES.items() if bit & bits)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until it is told to end."""
+    return run(GateNode, args, name="gate_node")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

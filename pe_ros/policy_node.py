@@ -1,0 +1,357 @@
+"""Policy node: decides for one agent from the readings that have arrived, and submits its action; nothing waits for it.
+
+A decision is due at a rate, or when a reading of a chosen sensor arrives. Inference runs in a thread of its own; while
+it is busy the newest observation wins and the decisions it could not take are counted as missed. In lockstep, where
+time waits, every due decision is taken at once, in order.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pe_ros import qos, topics
+from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.conversions import duration_message, float_array, nanoseconds, reading_of, time_message
+from pe_ros.engagement_node import LOCKSTEP
+from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
+from pe_ros.run_node import run
+from pe_sim import registry
+from pe_sim.arrays import namespace
+from pe_sim.errors import RosError
+from pe_sim.perception import Perception, Triggers
+from pe_sim.policies.loader import load_policy
+from pe_sim.sensors.channel import layout_sha256
+from pe_sim.sensors.inbox import Inbox, SensorView
+from pe_sim.timing import NANOSECONDS, ceil_tick, seconds
+
+
+Views = dict[str, SensorView]
+
+
+class InferenceThread:
+    """Runs decisions one after another; a decision that comes while one runs replaces the one that waits."""
+
+    def __init__(self, decide: Callable[[int, int, Views], None], on_missed: Callable[[], None]) -> None:
+        self._decide = decide
+        self._on_missed = on_missed
+        self._wake = threading.Condition()
+        self._waiting: tuple[int, int, Views] | None = None
+        self._open = True
+        self._thread = threading.Thread(target=self._run, name="inference", daemon=True)
+        self._thread.start()
+
+    def put(self, episode: int, instant: int, views: Views) -> None:
+        """Ask for a decision."""
+        with self._wake:
+            if self._waiting is not None:
+                self._on_missed()
+            self._waiting = (episode, instant, views)
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while self._open and self._waiting is None:
+                    self._wake.wait()
+                if not self._open:
+                    return
+                job, self._waiting = self._waiting, None
+            assert job is not None
+            self._decide(*job)
+
+    def close(self) -> None:
+        """End after the decision under way."""
+        with self._wake:
+            self._open = False
+            self._wake.notify()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=2.0)
+
+
+class PolicyNode(AgentLifecycleNode):
+    """Publishes /<agent>/action."""
+
+    def __init__(self, **node_arguments: Any) -> None:
+        self._lock = threading.RLock()
+        self._thread: InferenceThread | None = None
+        super().__init__("policy", **node_arguments)
+
+    def configure(self) -> None:
+        """Load the policy, warm it up, create topics."""
+        engagement, xp = self.engagement, namespace()
+        spec = engagement.roles[self.role]
+        world = registry.lookup("pe_sim.worlds", engagement.world.backend)(engagement, 1, xp)
+        self._action = world.action_spec(self.role)
+        world.close()
+        use = self.values["policy"] or None
+        self._policy = load_policy(
+            engagement, self.role, self._action, batch=1, xp=xp, numbers=[self.number], use=use,
+            parameters=self._policy_parameters(),
+        )
+        self._policy.warm_up()
+        perception = Perception(engagement, self.role, 1, xp, [self.number])
+        self._inboxes: dict[str, Inbox] = perception.inboxes
+        self._schedules = {name: channel.timing.schedule for name, channel in perception.channels.items()}
+        self._widths = {name: channel.width for name, channel in perception.channels.items()}
+        self._layout = perception.layouts()
+        self._triggers = Triggers(engagement, self.role, 1, xp, [self.number])
+        self._decide_on = spec.policy.decide_on
+        self._latency = spec.action.latency
+        self._valid_for = duration_message(spec.valid_for)
+        self._everyone = np.ones((1, 1), np.bool_)
+        self._last_missed = 0
+        self._reset_counters()
+        self._actions = self.create_publisher(Action, topics.action(self.agent), qos.action(self.pace))
+        self._publish_metadata(use or spec.policy.use)
+        self._inputs = [
+            self.create_subscription(
+                Observation, topics.observation(self.agent, name), partial(self._hear, name),
+                qos.observation(self.pace),
+            )
+            for name in self._inboxes
+        ]
+        if self.pace == LOCKSTEP:
+            self._listen_to_time()
+        else:
+            self._thread = InferenceThread(self._decide, self._count_missed)
+
+    def _policy_parameters(self) -> dict[str, Any]:
+        text = self.values["policy_parameters"]
+        if not text:
+            return {}
+        try:
+            return dict(json.loads(text))
+        except (json.JSONDecodeError, TypeError, ValueError) as fault:
+            raise RosError("parameter policy_parameters", "must be a JSON object", text) from fault
+
+    def _listen_to_time(self) -> None:
+        """In lockstep, look for due decisions whenever time has gone on."""
+        self.alarms.at(0, self._time_went_on)
+
+    def _time_went_on(self) -> None:
+        # Asked for again at the next nanosecond: runs at every new time that is heard.
+        self.alarms.at(self.context_of_engagement.now() + 1, self._time_went_on)
+        self._catch_up()
+
+    def cleanup(self) -> None:
+        """Destroy topics and the inference thread."""
+        for publisher in (self._actions, self._metadata):
+            self.destroy_publisher(publisher)
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+        if self._thread is not None:
+            self._thread.close()
+
+    def _publish_metadata(self, use: str) -> None:
+        """Publish what decides, latched."""
+        spec, action = self.engagement.roles[self.role], self._action
+        message = PolicyMetadata(
+            agent=self.agent, role=self.role, policy=use, policy_sha256=self._policy.sha256,
+            parameters=json.dumps(spec.policy.parameters, default=str), layout_sha256=layout_sha256(self._layout),
+            action_kind=action.kind, action_names=list(action.names), action_units=list(action.units),
+            action_low=[float(v) for v in action.low], action_high=[float(v) for v in action.high],
+            decision_rate=0.0 if spec.policy.rate is None else float(spec.policy.rate),
+            decides_on=spec.policy.decide_on or "", action_latency=duration_message(self._latency),
+            valid_for=self._valid_for, deterministic=True,
+        )
+        message.header.stamp = time_message(self.context_of_engagement.now())
+        self._metadata = self.create_publisher(PolicyMetadata, topics.metadata(self.agent), qos.metadata(self.pace))
+        self._metadata.publish(message)
+
+    def _reset_counters(self) -> None:
+        self._sequence = 0
+        self._ticks_done = -1
+        self._newest_decided = -1
+        self._missed = 0
+        self._spent: list[float] = []
+        self._counts = {name: 0 for name in self._inboxes}
+        self._heard = {name: -1 for name in self._inboxes}
+        self._newest_stamp = {name: -1 for name in self._inboxes}
+        self._window = self.context_of_engagement.now()
+        self._decided_before = 0
+
+    def begin(self, roots: np.ndarray[Any, Any]) -> None:
+        """Forget everything of the last episode."""
+        with self._lock:
+            for inbox in self._inboxes.values():
+                inbox.clear(None)
+            self._policy.reset(roots, None)
+            self._triggers.reset(roots, None)
+            self._reset_counters()
+
+    def begin_running(self, start: int) -> None:
+        """Take the first decision when it is due."""
+        if self.pace != LOCKSTEP and self._decide_on is None:
+            self._schedule(0, self.episode, start)
+
+    def _schedule(self, number: int, episode: int, start: int) -> None:
+        due = self._instant(self._triggers.schedule.schedule.due(number))
+        self.alarms.at(start + due, partial(self._on_due, number, episode, start, due))
+
+    def _instant(self, due: int) -> int:
+        """Return the first tick at or after a due time [ns]: the instant that the world decides at too."""
+        tick = self.engagement.world.tick
+        return ceil_tick(due, tick) * tick
+
+    def _on_due(self, number: int, episode: int, start: int, due: int) -> None:
+        if episode != self.episode or not self.running:
+            return
+        # Due times that have passed meanwhile (a suspended machine) are missed, not made up for.
+        now = self.context_of_engagement.now() - start
+        following = max(number + 1, self._triggers.schedule.schedule.count(now))
+        with self._lock:
+            self._missed += following - number - 1
+        self._ask(episode, due)
+        self._schedule(following, episode, start)
+
+    def _hear(self, name: str, message: Observation) -> None:
+        if message.episode != self.episode or self.start is None:
+            return
+        self._counts[name] += 1
+        with self._lock:
+            received = None if self.pace == LOCKSTEP else self.context_of_engagement.now() - self.start
+            reading = reading_of(message, self.start, received)
+            inbox = self._inboxes[name]
+            if reading.values.shape[0] != self._widths[name]:
+                self.fault = f"{name}: a reading of {reading.values.shape[0]} values, expected {self._widths[name]}"
+                return
+            self._heard[name] = max(self._heard[name], int(message.sequence))
+            self._newest_stamp[name] = max(self._newest_stamp[name], int(reading.stamp[0]))
+            # In lockstep nothing later than the instant decided for can have been measured yet.
+            inbox.put(reading, reading.stamp if received is None else np.asarray([received]))
+        if self.pace == LOCKSTEP:
+            self._catch_up()
+        elif name == self._decide_on and not message.dropped:
+            arrival = nanoseconds(message.available)
+            episode = self.episode
+            self.alarms.at(arrival, lambda: self._ask(episode, self.context_of_engagement.now() - (self.start or 0)))
+
+    def _catch_up(self) -> None:
+        """In lockstep: take every decision that is due by the time heard and whose readings are all here."""
+        if self.start is None or not self.active:
+            return
+        elapsed = self.context_of_engagement.now() - self.start
+        if elapsed < 0:
+            return
+        last = min(elapsed // self.engagement.world.tick, self.engagement.horizon)
+        for tick in range(self._ticks_done + 1, last + 1):
+            if not self._complete(tick):
+                return
+            self._ticks_done = tick
+            with self._lock:
+                due = self._triggers.due(np.asarray([tick]), tick)
+            if due is not None:
+                self._ask(self.episode, tick * self.engagement.world.tick)
+
+    def _complete(self, tick: int) -> bool:
+        """Return whether every reading taken by a tick has been heard."""
+        return all(
+            self._heard[name] >= schedule.newest[tick] for name, schedule in self._schedules.items()
+        )
+
+    def _ask(self, episode: int, instant: int) -> None:
+        """Decide on what has arrived by an instant of engagement time [ns]."""
+        if episode != self.episode or not self.active:
+            return
+        now = np.asarray([instant], np.int64)
+        with self._lock:
+            for inbox in self._inboxes.values():
+                inbox.deliver(now)
+            views = {name: inbox.view(now) for name, inbox in self._inboxes.items()}
+        if self._decide_on is not None and self.pace != LOCKSTEP and not self._is_news(views):
+            return
+        if self._thread is None:
+            self._decide(episode, instant, views)
+        else:
+            self._thread.put(episode, instant, views)
+
+    def _is_news(self, views: Views) -> bool:
+        """Return whether the deciding sensor has a reading that no decision was taken on."""
+        sequence = int(views[str(self._decide_on)].sequence[0, 0])
+        fresh = sequence > self._newest_decided
+        self._newest_decided = max(self._newest_decided, sequence)
+        return fresh
+
+    def _decide(self, episode: int, instant: int, views: Views) -> None:
+        """Run the policy and submit its action."""
+        began = time.perf_counter_ns()
+        if self.values["extra_inference_time"]:
+            time.sleep(self.values["extra_inference_time"])
+        try:
+            values = self._policy.decide(views, np.asarray([instant], np.int64), self._everyone)
+        except Exception as fault:  # whatever a policy raises must not end the node: the watchdog stops the agent
+            self.fault = f"policy: {type(fault).__name__}: {fault}"
+            self.get_logger().error(self.fault)
+            return
+        spent = time.perf_counter_ns() - began
+        with self._lock:
+            if episode != self.episode or self.start is None:
+                return
+            message = self._message(instant, views, values, spent)
+            self._sequence += 1
+            self._spent.append(spent / NANOSECONDS)
+        self._actions.publish(message)
+
+    def _message(self, instant: int, views: Views, values: Any, spent: int) -> Action:
+        assert self.start is not None
+        message = Action(agent=self.agent, episode=self.episode, sequence=self._sequence, kind=self._action.kind)
+        message.header.stamp = time_message(self.start + instant)
+        message.header.frame_id = "world" if self._action.frame == "world" else f"{self.agent}/base_link"
+        message.values = float_array(values[:, 0, 0])
+        message.effective = time_message(self.start + instant + self._latency)
+        message.valid_for = self._valid_for
+        message.sensors = list(views)
+        sequences = [int(view.sequence[0, 0]) for view in views.values()]
+        stamps = [int(view.stamp[0, 0]) for view in views.values()]
+        message.observation_sequences = sequences
+        message.observation_stamps = [time_message(self.start + stamp if stamp >= 0 else 0) for stamp in stamps]
+        message.inference_time = duration_message(spent)
+        message.policy_sha256 = self._policy.sha256
+        return message
+
+    def _count_missed(self) -> None:
+        self._missed += 1
+
+    def fill_status(self, message: AgentStatus) -> None:
+        """Report rates, ages, decisions and inference times."""
+        now = self.context_of_engagement.now()
+        with self._lock:
+            elapsed = seconds(now - self._window)
+            for name in self._inboxes:
+                stamp = self._newest_stamp[name]
+                known = stamp >= 0 and self.start is not None
+                message.sensors.append(name)
+                message.rates.append(self._counts[name] / elapsed if elapsed > 0 else 0.0)
+                message.ages.append(seconds(now - (self.start or 0) - stamp) if known else -1.0)
+                self._counts[name] = 0
+            message.decision_rate = (self._sequence - self._decided_before) / elapsed if elapsed > 0 else 0.0
+            message.decisions = self._sequence
+            message.missed_deadlines = self._missed
+            if self._spent:
+                message.inference_time_mean = sum(self._spent) / len(self._spent)
+                message.inference_time_max = max(self._spent)
+            self._spent = []
+            self._window, self._decided_before = now, self._sequence
+
+    def destroy_node(self) -> None:
+        """End the inference thread, then destroy the node."""
+        if self._thread is not None:
+            self._thread.close()
+        super().destroy_node()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until it is told to end."""
+    return run(PolicyNode, args, name="policy_node")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,323 @@
+"""Referee node: conducts episodes and judges them.
+
+It says when an episode is ready, waits until every agent's nodes have reported it, starts it, and publishes its state
+and outcome. In simulation the simulation node is its stage and judges every tick; with vehicles it judges their
+odometry itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from pe_ros import qos, topics
+from pe_ros.alarms import Alarms
+from pe_ros.conversions import duration_message, in_play, state_column, time_message
+from pe_ros.engagement_node import EngagementContext
+from pe_ros.msg import AgentStatus, EngagementState
+from pe_ros.run_node import run
+from pe_sim.arrays import namespace
+from pe_sim.engagement import Engagement
+from pe_sim.rules import ABORTED, OUTCOMES, STOPPED, Rules
+from pe_sim.state import State
+from pe_sim.timing import NANOSECONDS
+
+LEAD = NANOSECONDS // 10
+"""Time between the word that an episode starts and its engagement time zero [ns], so that all have heard it."""
+
+
+class Stage(Protocol):
+    """Where an episode takes place: a simulation."""
+
+    def prepare(self, seed: int, episode: int) -> int:
+        """Put the world at the episode's start; return the ROS time of engagement time zero, or 0 if it is not known."""
+
+    def go(self) -> int:
+        """Let time run; return the ROS time of engagement time zero [ns]."""
+
+    def halt(self) -> None:
+        """Let time stand still."""
+
+
+@dataclass
+class EpisodeView:
+    """What the state message shows of an episode.
+
+    Attributes:
+        elapsed: engagement time [ns].
+        alive: per agent.
+        rewards: per agent, summed.
+        distances: pursuer to evader, row by row [m].
+        outcome: index into the outcomes.
+        sha256: trajectory hash, at the end.
+    """
+
+    elapsed: int = 0
+    alive: list[bool] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    distances: list[float] = field(default_factory=list)
+    outcome: int = 0
+    sha256: str = ""
+    ticks: int = 0
+    min_distance: float = float("inf")
+
+
+class RefereeNode(Node):
+    """Publishes /engagement/state and serves /engagement/start, stop, reset and stop_all.
+
+    Attributes:
+        phase: PHASE_* of the present episode.
+        episode: its number, -1 before the first.
+        view: what is known of it.
+        stage: the simulation, or None with vehicles.
+        stop_agents: called by stop_all beside the agents' own services (set by a composition).
+        on_end: called with (episode, view) at the end of each episode.
+        finished: whether all episodes have been run.
+    """
+
+    def __init__(
+        self,
+        *,
+        engagement: Engagement | None = None,
+        alarms: Alarms | None = None,
+        stage: Stage | None = None,
+        **node_arguments: Any,
+    ) -> None:
+        super().__init__("referee", **node_arguments)
+        self.time = EngagementContext(self, "referee", engagement, alarms)
+        self.engagement = self.time.engagement
+        self.pace = self.time.pace
+        self.values = self.time.values
+        self.seed = self.engagement.seed if self.values["seed"] < 0 else int(self.values["seed"])
+        self.stage = stage
+        self.phase = EngagementState.PHASE_IDLE
+        self.episode = -1
+        self.start = 0
+        self.view = EpisodeView()
+        self.on_end: Callable[[int, EpisodeView], None] | None = None
+        self.finished = False
+        self._rules = Rules(self.engagement.rules, self.engagement.teams, self.engagement.horizon, namespace())
+        self._waiting: set[str] = set()
+        self._since_ready = 0.0
+        self._publisher = self.create_publisher(
+            EngagementState, topics.ENGAGEMENT_STATE, qos.engagement_state(self.pace)
+        )
+        self._statuses = [
+            self.create_subscription(AgentStatus, topics.status(agent), self._hear_status, qos.status(self.pace))
+            for agent in self.engagement.agents
+        ]
+        self._serve()
+        self._odometry: dict[int, tuple[tuple[float, ...], bool]] = {}
+        self._inputs: list[Any] = []
+        self._stop_clients = {
+            agent: self.create_client(Trigger, topics.stop(agent)) for agent in self.engagement.agents
+        }
+        if stage is None:
+            self._listen_to_vehicles()
+        self._timer = self.create_timer(
+            1.0 / self.values["rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def _serve(self) -> None:
+        calls = {
+            topics.START: self._on_start, topics.STOP: self._on_stop,
+            topics.RESET: self._on_reset, topics.STOP_ALL: self._on_stop_all,
+        }
+        self._service_list = [self.create_service(Trigger, name, call) for name, call in calls.items()]
+
+    def _listen_to_vehicles(self) -> None:
+        self._inputs = [
+            self.create_subscription(Odometry, topics.odom(agent), partial(self._hear_odom, i), qos.odom(self.pace))
+            for i, agent in enumerate(self.engagement.agents)
+        ]
+
+    def begin(self) -> None:
+        """Begin the next episode: make it known and wait for the agents."""
+        self.episode += 1
+        self.view = EpisodeView(alive=[True] * len(self.engagement.agents))
+        self.view.rewards = [0.0] * len(self.engagement.agents)
+        self.start = 0 if self.stage is None else self.stage.prepare(self.seed, self.episode)
+        self._waiting = {
+            name for agent in self.engagement.agents
+            for name in (topics.sensor_node(agent), topics.policy_node(agent), topics.gate_node(agent))
+        }
+        self._since_ready = self._wall()
+        self._enter(EngagementState.PHASE_READY)
+
+    def _wall(self) -> float:
+        return time.monotonic()
+
+    def _enter(self, phase: int) -> None:
+        self.phase = phase
+        self.publish_state()
+
+    def _hear_status(self, message: AgentStatus) -> None:
+        if self.phase != EngagementState.PHASE_READY or message.episode != self.episode:
+            return
+        if message.state in (AgentStatus.STATE_ACTIVE, AgentStatus.STATE_STOPPED) and message.message != "no episode yet":
+            self._waiting.discard(message.node)
+            if not self._waiting:
+                self._go()
+
+    def _go(self) -> None:
+        """Everybody is ready: start."""
+        if self.stage is None:
+            self.start = self.time.now() + LEAD
+            self._enter(EngagementState.PHASE_RUNNING)
+        else:
+            # The phase first: in lockstep the stage may run to its end within this call.
+            self.phase = EngagementState.PHASE_RUNNING
+            self.start = self.stage.go()
+
+    def publish_state(self) -> None:
+        """Publish the state of the engagement."""
+        rules, agents, view = self._rules, self.engagement.agents, self.view
+        message = EngagementState(
+            engagement=self.engagement.engagement, engagement_sha256=self.engagement.sha256,
+            episode=max(0, self.episode), seed=self.seed, phase=self.phase,
+            outcome=OUTCOMES[view.outcome], agents=list(agents), alive=view.alive, rewards=view.rewards,
+            pursuers=[agents[i] for i in rules.pursuers], evaders=[agents[i] for i in rules.evaders],
+            distances=view.distances, trajectory_sha256=view.sha256,
+        )
+        message.header.stamp = time_message(self.time.now() if not self.start else self.start + view.elapsed)
+        message.start = time_message(self.start)
+        message.elapsed = duration_message(view.elapsed)
+        self._publisher.publish(message)
+
+    def end(self, outcome: int | None = None) -> None:
+        """End the episode with the view's outcome, or the one given."""
+        if self.phase not in (EngagementState.PHASE_RUNNING, EngagementState.PHASE_READY):
+            return
+        if outcome is not None:
+            self.view.outcome = outcome
+        stopped = self.view.outcome in (ABORTED, STOPPED)
+        self._enter(EngagementState.PHASE_STOPPED if stopped else EngagementState.PHASE_ENDED)
+        if self.on_end is not None:
+            self.on_end(self.episode, self.view)
+        episodes = self.values["episodes"]
+        if episodes and self.episode + 1 >= episodes:
+            self.finished = True
+        elif not stopped:
+            self.begin()
+
+    def _on_timer(self) -> None:
+        if self.phase == EngagementState.PHASE_IDLE and self.values["begin"] and self.episode < 0:
+            self.begin()
+        elif self.phase == EngagementState.PHASE_READY:
+            self._name_the_missing()
+        elif self.phase == EngagementState.PHASE_RUNNING:
+            if self.stage is None:
+                self._judge_vehicles()
+            if self.phase == EngagementState.PHASE_RUNNING:
+                self.publish_state()
+
+    def _name_the_missing(self) -> None:
+        if self._wall() - self._since_ready > self.values["ready_limit"]:
+            self._since_ready = self._wall()
+            self.get_logger().warning(
+                f"episode {self.episode} cannot start: no word from {', '.join(sorted(self._waiting))}; "
+                f"are these nodes running, configured and active?"
+            )
+        self.publish_state()
+
+    def _hear_odom(self, index: int, message: Odometry) -> None:
+        self._odometry[index] = (state_column(message), in_play(message))
+
+    def _judge_vehicles(self) -> None:
+        """Judge the newest odometry of all vehicles."""
+        if len(self._odometry) < len(self.engagement.agents):
+            return
+        elapsed = self.time.now() - self.start
+        if elapsed < 0:
+            return
+        state = State.zeros(namespace(), len(self.engagement.agents), 1)
+        for i, (column, _) in self._odometry.items():
+            state.block[:, i, 0] = column
+        alive = np.asarray([[flag] for flag in self.view.alive])
+        tick = np.asarray([elapsed // self.engagement.world.tick])
+        verdict = self._rules.judge(state, alive, tick, None)
+        self.view.elapsed = elapsed
+        self.view.alive = verdict.alive[:, 0].tolist()
+        self.view.distances = verdict.distances[:, :, 0].ravel().tolist()
+        self.view.min_distance = min(self.view.min_distance, min(self.view.distances))
+        self.view.outcome = int(verdict.outcome[0])
+        if verdict.terminated[0] or verdict.truncated[0]:
+            self.end()
+
+    def _on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        if self.phase in (EngagementState.PHASE_READY, EngagementState.PHASE_RUNNING):
+            response.success, response.message = False, "an episode is under way"
+            return response
+        self.finished = False
+        self.begin()
+        response.success, response.message = True, f"episode {self.episode} is ready; it starts when all agents are"
+        return response
+
+    def _halt(self, outcome: int) -> bool:
+        if self.phase not in (EngagementState.PHASE_READY, EngagementState.PHASE_RUNNING):
+            return False
+        if self.stage is not None:
+            self.stage.halt()
+        self.end(outcome)
+        return True
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        response.success = self._halt(STOPPED)
+        response.message = "stopped" if response.success else "nothing was running"
+        return response
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        self._halt(STOPPED)
+        self.finished = False
+        self.episode -= 1  # the same episode again, from its start
+        if self.episode < -1:
+            self.episode = -1
+        self.begin()
+        response.success, response.message = True, f"episode {self.episode} begins again"
+        return response
+
+    def _on_stop_all(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        reached = []
+        for agent, client in self._stop_clients.items():
+            if client.service_is_ready():
+                client.call_async(Trigger.Request())
+                reached.append(agent)
+        missing = [agent for agent in self.engagement.agents if agent not in reached]
+        self._halt(STOPPED)
+        response.success = not missing
+        response.message = f"stop sent to {', '.join(reached) or 'nobody'}"
+        if missing:
+            response.message += f"; no gate answers for {', '.join(missing)}"
+        return response
+
+    def stop_motion(self) -> None:
+        """End the episode under way, so that every gate stops its agent."""
+        self._halt(STOPPED)
+
+    def destroy_node(self) -> None:
+        """End the alarms, then destroy the node."""
+        self.time.close()
+        super().destroy_node()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until it is told to end."""
+    return run(RefereeNode, args, name="referee_node")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

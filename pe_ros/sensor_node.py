@@ -1,0 +1,213 @@
+"""Sensor node: turns odometry of oneself and of others into the readings of one agent's sensors.
+
+It does not know whether the odometry comes from a simulation or from vehicles.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+
+from pe_ros import qos, topics
+from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.conversions import (
+    duration_message, in_play, nanoseconds, observation_message, state_column, time_message,
+)
+from pe_ros.engagement_node import LOCKSTEP, WALL
+from pe_ros.msg import AgentStatus, Observation, ObservationLayout, SensorLayout
+from pe_ros.run_node import run
+from pe_sim.arrays import namespace
+from pe_sim.perception import Perception
+from pe_sim.sensors.channel import Reading, SensorChannel, layout_sha256
+from pe_sim.state import COMPONENTS, State
+from pe_sim.timing import NEVER, seconds
+
+KEPT_STAMPS = 16
+"""Instants whose odometry may be incomplete at once; older ones are given up."""
+
+
+
+class Snapshot:
+    """Odometry of the agents at one instant, filled as messages arrive."""
+
+    def __init__(self, agents: int) -> None:
+        self.block = np.zeros((COMPONENTS, agents, 1))
+        self.alive = np.zeros((agents, 1), dtype=np.bool_)
+        self.known: set[int] = set()
+        self.done: set[str] = set()
+
+
+class SensorNode(AgentLifecycleNode):
+    """Publishes /<agent>/observation/<sensor> at each sensor's own rate."""
+
+    def __init__(self, **node_arguments: Any) -> None:
+        self._snapshots: dict[int, Snapshot] = {}
+        super().__init__("sensors", **node_arguments)
+
+    def configure(self) -> None:
+        """Create the channels, the publishers and the subscriptions to the odometry they need."""
+        perception = Perception(self.engagement, self.role, 1, namespace(), [self.number])
+        self._channels: dict[str, SensorChannel] = perception.channels
+        self._layout = layout_sha256(perception.layouts())
+        own = self.engagement.agents.index(self.agent)
+        self._needs = {
+            name: {own, *(channel.targets[0] if channel.targets else ())} for name, channel in self._channels.items()
+        }
+        self._frames = {
+            name: self.values["world_frame"] if channel.layout().frame == "world" else f"{self.agent}/base_link"
+            for name, channel in self._channels.items()
+        }
+        self._outputs = {
+            name: self.create_publisher(
+                Observation, topics.observation(self.agent, name), qos.observation(self.pace)
+            )
+            for name in self._channels
+        }
+        self._newest: dict[int, tuple[tuple[float, ...], bool]] = {}
+        self._rates = {name: [0, 0] for name in self._channels}
+        self._sequence = {name: -1 for name in self._channels}
+        self._missing = {name: 0 for name in self._channels}
+        self._publish_layout(perception)
+        needed = sorted(set().union(*self._needs.values())) if self._needs else []
+        self._inputs = [
+            self.create_subscription(
+                Odometry, topics.odom(self.engagement.agents[i]), partial(self._hear_odom, i), qos.odom(self.pace)
+            )
+            for i in needed
+        ]
+
+    def cleanup(self) -> None:
+        """Destroy publishers and subscriptions."""
+        for publisher in (*self._outputs.values(), self._layout_publisher):
+            self.destroy_publisher(publisher)
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+
+    def _publish_layout(self, perception: Perception) -> None:
+        """Publish what the readings mean, latched."""
+        message = ObservationLayout(agent=self.agent, role=self.role, layout_sha256=self._layout)
+        message.header.stamp = time_message(self.context_of_engagement.now())
+        for name, channel in perception.channels.items():
+            layout = channel.layout()
+            message.sensors.append(
+                SensorLayout(
+                    sensor=name, kind=layout.kind, frame=self._frames[name], fields=list(layout.fields),
+                    units=list(layout.units), rate=float(channel.spec.rate),
+                    phase=duration_message(channel.spec.phase), latency=duration_message(channel.spec.latency),
+                )
+            )
+        self._layout_publisher = self.create_publisher(
+            ObservationLayout, topics.layout(self.agent), qos.layout(self.pace)
+        )
+        self._layout_publisher.publish(message)
+
+    def begin(self, roots: np.ndarray[Any, Any]) -> None:
+        """Take the episode's noise streams."""
+        self._snapshots.clear()
+        self._newest.clear()
+        for name, channel in self._channels.items():
+            channel.reset(roots, None)
+            self._sequence[name] = -1
+
+    def begin_running(self, start: int) -> None:
+        """On vehicles, sample by the clock: their odometry keeps no common instants."""
+        if self.pace == WALL:
+            for name in self._channels:
+                self._schedule(name, 0, self.episode, start)
+
+    def _hear_odom(self, index: int, message: Odometry) -> None:
+        if not self.active:
+            return
+        column = state_column(message)
+        if self.pace == WALL:
+            self._newest[index] = (column, in_play(message))
+            return
+        if self.start is None:
+            return
+        stamp = nanoseconds(message.header.stamp) - self.start
+        if stamp < 0:  # the end of the episode before
+            return
+        snapshot = self._snapshots.get(stamp)
+        if snapshot is None:
+            snapshot = self._snapshots[stamp] = Snapshot(len(self.engagement.agents))
+            while len(self._snapshots) > KEPT_STAMPS:
+                del self._snapshots[min(self._snapshots)]
+        snapshot.block[:, index, 0] = column
+        snapshot.alive[index, 0] = in_play(message)
+        snapshot.known.add(index)
+        self._sample_due(stamp, snapshot)
+
+    def _sample_due(self, stamp: int, snapshot: Snapshot) -> None:
+        """Take every reading that is due at this instant and whose odometry is complete."""
+        tick, off = divmod(stamp, self.engagement.world.tick)
+        if off or tick > self.engagement.horizon:
+            return
+        for name, channel in self._channels.items():
+            if name in snapshot.done or not self._needs[name] <= snapshot.known:
+                continue
+            snapshot.done.add(name)
+            schedule = channel.timing.schedule
+            if schedule.due[tick]:
+                self._take(name, snapshot, stamp, int(schedule.newest[tick]))
+
+    def _take(self, name: str, snapshot: Snapshot, stamp: int, sequence: int) -> None:
+        reading = self._channels[name].sample(
+            State(snapshot.block), snapshot.alive, np.asarray([stamp]), np.asarray([sequence]), None
+        )
+        self._missing[name] += max(0, sequence - self._sequence[name] - 1)
+        self._sequence[name] = sequence
+        self._rates[name][0] += 1
+        assert self.start is not None
+        message = observation_message(
+            reading, start=self.start, agent=self.agent, sensor=name, episode=self.episode,
+            frame=self._frames[name], layout=self._layout,
+        )
+        self._send(name, message, reading)
+
+    def _send(self, name: str, message: Observation, reading: Reading) -> None:
+        """Publish a reading when it is due to arrive; in lockstep at once, its receiver waits for that instant."""
+        arrival = int(reading.arrival[0, 0])
+        assert self.start is not None
+        if self.pace == LOCKSTEP or arrival >= NEVER or self.start + arrival <= self.context_of_engagement.now():
+            self._outputs[name].publish(message)
+        else:
+            self.alarms.at(self.start + arrival, partial(self._outputs[name].publish, message))
+
+    def _schedule(self, name: str, number: int, episode: int, start: int) -> None:
+        """Sample on vehicles: take reading ``number`` when it is due, from the newest odometry."""
+        due = self._channels[name].timing.schedule.schedule.due(number)
+        self.alarms.at(start + due, partial(self._sample_newest, name, number, episode, start, due))
+
+    def _sample_newest(self, name: str, number: int, episode: int, start: int, due: int) -> None:
+        if episode != self.episode or not self.running or not self.active:
+            return
+        if self._needs[name] <= self._newest.keys():
+            snapshot = Snapshot(len(self.engagement.agents))
+            for index, (column, playing) in self._newest.items():
+                snapshot.block[:, index, 0] = column
+                snapshot.alive[index, 0] = playing
+            self._take(name, snapshot, due, number)
+        self._schedule(name, number + 1, episode, start)
+
+    def fill_status(self, message: AgentStatus) -> None:
+        """Report rates and gaps per sensor."""
+        now = self.context_of_engagement.now()
+        for name, counts in self._rates.items():
+            elapsed = seconds(now - counts[1]) if counts[1] else 0.0
+            message.sensors.append(name)
+            message.rates.append(counts[0] / elapsed if elapsed > 0 else 0.0)
+            message.missing.append(self._missing[name])
+            self._rates[name] = [0, now]
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until it is told to end."""
+    return run(SensorNode, args, name="sensor_node")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

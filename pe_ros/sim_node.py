@@ -1,0 +1,397 @@
+"""Simulation node: the world of an engagement as a ROS node.
+
+It publishes every agent's odometry, executes the commands that arrive, and never waits: except in lockstep, where it
+advances when every due decision has come. The referee lives in the same process, as the judge of every tick.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock as RosClock
+from rclpy.clock import ClockType
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+
+from pe_ros import qos, topics
+from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
+from pe_ros.conversions import action_values, nanoseconds, odometry_message, time_message
+from pe_ros.engagement_node import LOCKSTEP, EngagementContext
+from pe_ros.msg import Action
+from pe_ros.referee_node import EpisodeView, RefereeNode
+from pe_ros.run_node import run
+from pe_sim.engagement import Engagement
+from pe_sim.rules import ABORTED
+from pe_sim.simulation import RoleRuntime, Simulation
+from pe_sim.timing import NANOSECONDS, Schedule, seconds
+from pe_sim.trajectory import TrajectoryHash
+from pe_sim.worlds.base import Command
+
+LEAD = NANOSECONDS // 5
+"""Wall time between the word that an episode starts and engagement time zero [ns]."""
+
+
+class SimNode(Node):
+    """Runs the world; see the module for what it does.
+
+    Args:
+        engagement: the engagement, instead of the file that the parameter names.
+        alarms: alarms of the process on its ROS time; the node drives them where time is simulated.
+        **node_arguments: as of rclpy's Node.
+
+    Attributes:
+        referee: the referee, or None before :meth:`conduct`.
+    """
+
+    def __init__(
+        self, *, engagement: Engagement | None = None, alarms: Alarms | None = None, **node_arguments: Any
+    ) -> None:
+        super().__init__("sim", **node_arguments)
+        self.time = EngagementContext(self, "sim", engagement, alarms)
+        self.engagement = self.time.engagement
+        self.pace = self.time.pace
+        self.factor = float(self.time.values["realtime_factor"])
+        self.referee: RefereeNode | None = None
+        self._lock = threading.RLock()
+        self._simulated = self.time.simulated or self.factor != 1.0
+        self._pacer = SystemAlarms(self._fault) if self.pace != LOCKSTEP else None
+        self._simulation = Simulation(self.engagement, sensing=False)
+        self._tick_length = self.engagement.world.tick
+        self._frame = self.time.values["world_frame"]
+        self._odom_due = self._odometry_ticks()
+        self._start = 0
+        self._wall_zero = 0
+        self._going = False
+        self._behind = False
+        self._last_end = 0
+        self._fresh = {agent: False for agent in self.engagement.agents}
+        self._time_publisher = self.create_publisher(Clock, topics.CLOCK, qos.clock(self.pace))
+        self._odometry = [
+            self.create_publisher(Odometry, topics.odom(agent), qos.odom(self.pace)) for agent in self.engagement.agents
+        ]
+        self._applied = {
+            agent: self.create_publisher(Action, topics.applied(agent), qos.applied(self.pace))
+            for agent in self.engagement.agents
+        }
+        self._inputs = [
+            self.create_subscription(
+                Action, topics.command(agent), partial(self._hear_command, agent), qos.command(self.pace)
+            )
+            for agent in self.engagement.agents
+        ]
+        if self.pace == LOCKSTEP:
+            self._timer = self.create_timer(
+                0.25, self._look_for_missing, clock=RosClock(clock_type=ClockType.STEADY_TIME)
+            )
+
+    def _fault(self, fault: BaseException) -> None:
+        self.get_logger().fatal(f"simulation stopped: {type(fault).__name__}: {fault}")
+        self._going = False
+        if self.referee is not None:
+            self.referee.end(ABORTED)
+
+    def _odometry_ticks(self) -> Any:
+        """Return at which ticks odometry is published: whenever a sensor or a decision of anybody is due."""
+        horizon = self.engagement.horizon
+        due = np.zeros(horizon + 1, dtype=np.bool_)
+        due[0] = True
+        for role in self.engagement.roles.values():
+            trains = [(spec.rate, spec.phase) for spec in role.sensors.values()]
+            if role.policy.rate is not None:
+                trains.append((role.policy.rate, role.policy.phase))
+            for rate, phase in trains:
+                due |= Schedule(rate, phase).on_ticks(self._tick_length, horizon).due
+        return due
+
+    # The stage of the referee
+
+    def prepare(self, seed: int, episode: int) -> int:
+        """Put the world at the episode's start."""
+        with self._lock:
+            self._going = False
+            self._simulation.reset(np.asarray([seed], np.int64), np.asarray([episode], np.int64))
+            self._hash = TrajectoryHash()
+            self._commands_heard: dict[str, Action] = {}
+            self._arrived: list[tuple[str, Action]] = []
+            self._missing: set[str] = set()
+            self._newest: dict[str, Action] = {}
+            self._effective: dict[str, int] = {agent: -1 for agent in self.engagement.agents}
+            self._start = 0
+            if self._simulated:
+                # Whole seconds of simulated time, later than anything before: bags of many episodes stay in order.
+                self._start = (self._last_end // NANOSECONDS + 1) * NANOSECONDS
+            return self._start
+
+    def go(self) -> int:
+        """Let time run."""
+        with self._lock:
+            self._wall_zero = time.time_ns() + LEAD
+            if not self._simulated:
+                self._start = self._wall_zero
+            self._going = True
+            self._since = time.monotonic()
+        referee = self.referee
+        assert referee is not None
+        referee.start = self._start
+        referee.publish_state()
+        if self._pacer is None:
+            self._run_until_waiting()
+        else:
+            self._pacer.at(self._wall_zero, partial(self._on_tick, self._simulation.episodes[0]))
+        return self._start
+
+    def halt(self) -> None:
+        """Let time stand still."""
+        with self._lock:
+            self._going = False
+            self._last_end = max(self._last_end, self._now())
+
+    def _now(self) -> int:
+        return self._start + int(self._simulation.tick[0]) * self._tick_length
+
+    # Ticks
+
+    def _begin_tick(self) -> list[str]:
+        """Publish what is due at this tick and return the agents that decide now."""
+        simulation = self._simulation
+        tick = int(simulation.tick[0])
+        deciding: list[str] = []
+        for name, role in simulation.roles.items():
+            due = simulation.due(name)
+            if due is not None:
+                deciding += [f"{name}_{i}" for i in range(role.last - role.first) if due[i, 0]]
+        if self._odom_due[tick] or deciding:
+            self._publish_state()
+        return deciding
+
+    def _publish_state(self) -> None:
+        """Publish the time and every agent's odometry."""
+        now = self._now()
+        stamp = time_message(now)
+        if self._simulated:
+            self._time_publisher.publish(Clock(clock=stamp))
+        block, alive = self._simulation.state.block, self._simulation.alive
+        for i, agent in enumerate(self.engagement.agents):
+            self._odometry[i].publish(
+                odometry_message(
+                    block[:, i, 0].tolist(), stamp, self._frame, f"{agent}/base_link", bool(alive[i, 0])
+                )
+            )
+        if self._simulated and isinstance(self.time.alarms, SimulatedAlarms):
+            self.time.alarms.set(now)
+
+    def _end_tick(self) -> bool:
+        """Apply commands, integrate, judge; return whether the episode goes on."""
+        simulation = self._simulation
+        commands = simulation.commands()
+        self._hash.state(simulation)
+        self._hash.commands(commands)
+        self._publish_applied(commands)
+        simulation.advance(commands)
+        view = self._referee.view
+        self._account(view)
+        if bool(simulation.running[0]):
+            return True
+        self._going = False
+        self._last_end = self._now()
+        self._publish_state()
+        self._hash.state(simulation)
+        view.sha256 = self._hash.hexdigest()
+        self._referee.end()
+        return False
+
+    @property
+    def _referee(self) -> RefereeNode:
+        assert self.referee is not None
+        return self.referee
+
+    def _account(self, view: EpisodeView) -> None:
+        simulation = self._simulation
+        view.ticks = int(simulation.tick[0])
+        view.elapsed = view.ticks * self._tick_length
+        view.alive = simulation.alive[:, 0].tolist()
+        view.rewards = [a + b for a, b in zip(view.rewards, simulation.rewards[:, 0].tolist(), strict=True)]
+        view.distances = simulation.distances[:, :, 0].ravel().tolist()
+        view.min_distance = min(view.min_distance, *view.distances)
+        view.outcome = int(simulation.outcome[0])
+
+    # Commands
+
+    def _hear_command(self, agent: str, message: Action) -> None:
+        with self._lock:
+            if not self._going or message.episode != int(self._simulation.episodes[0]):
+                return
+            if self._pacer is not None:
+                self._arrived.append((agent, message))
+                return
+            if agent not in self._missing or nanoseconds(message.header.stamp) != self._now():
+                return
+            self._commands_heard[agent] = message
+            self._missing.discard(agent)
+            if not self._missing:
+                self._take_decisions()
+                if self._end_tick():
+                    self._run_until_waiting()
+
+    def _role_of(self, agent: str) -> tuple[RoleRuntime, int]:
+        role, _, number = agent.rpartition("_")
+        return self._simulation.roles[role], int(number)
+
+    def _put(self, agent: str, message: Action, effect: int) -> None:
+        """Hand a command to the hold of its role."""
+        role, number = self._role_of(agent)
+        shape = (role.last - role.first, 1)
+        values = np.zeros((role.action.size, *shape), np.float32)
+        values[:, number] = action_values(message)[:, 0]
+        where = np.zeros(shape, np.bool_)
+        where[number] = True
+        stamp = np.asarray([nanoseconds(message.header.stamp) - self._start], np.int64)
+        mode = np.full(shape, message.mode, np.int8)
+        role.hold.put(values, where, stamp, np.full(shape, effect, np.int64), mode)
+        self._newest[agent] = message
+
+    def _take_decisions(self) -> None:
+        """In lockstep: submit all decisions of this tick at once, as the env does."""
+        now = self._simulation.now
+        for name, role in self._simulation.roles.items():
+            agents = [f"{name}_{i}" for i in range(role.last - role.first)]
+            heard = [agent in self._commands_heard for agent in agents]
+            if not any(heard):
+                continue
+            values = np.zeros((role.action.size, len(agents), 1), np.float32)
+            mode = np.zeros((len(agents), 1), np.int8)
+            for i, agent in enumerate(agents):
+                if heard[i]:
+                    message = self._commands_heard.pop(agent)
+                    values[:, i] = action_values(message)[:, 0]
+                    mode[i] = message.mode
+                    self._newest[agent] = message
+            role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode)
+
+    def _publish_applied(self, commands: dict[str, Command]) -> None:
+        """Tell what has taken effect at this tick."""
+        for name, role in self._simulation.roles.items():
+            stamp = role.hold.stamp
+            for i in range(role.last - role.first):
+                agent = f"{name}_{i}"
+                decided = int(stamp[i, 0])
+                if decided < 0 or decided == self._effective[agent] or agent not in self._newest:
+                    continue
+                self._effective[agent] = decided
+                message = self._newest[agent]
+                message.effective = time_message(self._now())
+                message.values = commands[name].values[:, i, 0].tolist()
+                self._applied[agent].publish(message)
+
+    # Lockstep
+
+    def _run_until_waiting(self) -> None:
+        """Advance until somebody's decision is due, or the episode ends."""
+        while self._going:
+            deciding = self._begin_tick()
+            if deciding:
+                self._missing = set(deciding)
+                self._since = time.monotonic()
+                return
+            if not self._end_tick():
+                return
+
+    def _look_for_missing(self) -> None:
+        """Name the decisions that do not come; after the time limit do as the file says."""
+        with self._lock:
+            limit = seconds(self.engagement.lockstep.time_limit)
+            if not self._going or not self._missing or time.monotonic() - self._since < limit:
+                return
+            names = ", ".join(sorted(self._missing))
+            instant = seconds(self._now() - self._start)
+            how = self.engagement.lockstep.missing
+            self.get_logger().error(
+                f"no decision for t = {instant:.3f} s from {names} within {limit:g} s of wall time: {how}"
+            )
+            if how == "abort":
+                self._going = False
+                self._last_end = self._now()
+                self._referee.end(ABORTED)
+                return
+            self._missing = set()
+            self._take_decisions()
+            if self._end_tick():
+                self._run_until_waiting()
+
+    # Real time
+
+    def _on_tick(self, episode: int) -> None:
+        """One tick by the clock; then the next, without waiting for anybody."""
+        with self._lock:
+            if not self._going or episode != self._simulation.episodes[0]:
+                return
+            self._begin_tick()
+            now = int(self._simulation.now[0])
+            for agent, message in self._arrived:
+                wanted = nanoseconds(message.effective) - self._start
+                self._put(agent, message, max(wanted, min(self._arrival(), now)))
+            self._arrived.clear()
+            tick = int(self._simulation.tick[0]) + 1
+            if not self._end_tick():
+                return
+            due = self._wall_zero + int(tick * self._tick_length / self.factor)
+            self._watch_pace(due)
+            assert self._pacer is not None
+            self._pacer.at(due, partial(self._on_tick, episode))
+
+    def _arrival(self) -> int:
+        """Return the present engagement time by the wall clock [ns]."""
+        return int((time.time_ns() - self._wall_zero) * self.factor)
+
+    def _watch_pace(self, due: int) -> None:
+        """Say once per episode when the machine cannot keep the pace."""
+        late = time.time_ns() - due
+        if late > NANOSECONDS // 2 and not self._behind:
+            self._behind = True
+            self.get_logger().warning(
+                f"the simulation is {late / 1e9:.2f} s behind: this machine cannot keep realtime_factor {self.factor:g}"
+            )
+        elif late < 0:
+            self._behind = False
+
+    def stop_motion(self) -> None:
+        """Let time stand still."""
+        self.halt()
+
+    def destroy_node(self) -> None:
+        """End the pacer and the world, then destroy the node."""
+        self.halt()
+        if self._pacer is not None:
+            self._pacer.close()
+        self.time.close()
+        self._simulation.close()
+        super().destroy_node()
+
+
+def conduct(sim: SimNode, referee: RefereeNode) -> None:
+    """Bind a simulation and a referee to each other."""
+    referee.stage = sim
+    sim.referee = referee
+
+
+def make_nodes(**node_arguments: Any) -> list[Node]:
+    """Return the simulation and its referee, bound to each other, for one process."""
+    sim = SimNode(**node_arguments)
+    referee = RefereeNode(stage=sim, engagement=sim.engagement, alarms=sim.time.alarms, **node_arguments)
+    conduct(sim, referee)
+    return [sim, referee]
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the nodes until they are told to end."""
+    return run(make_nodes, args, name="sim_node")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
