@@ -103,7 +103,7 @@ def observation_message(
     message.episode = episode
     message.sequence = int(reading.sequence[0])
     arrival = int(reading.arrival[0, 0])
-    message.dropped = arrival >= NEVER
+    message.dropped = bool(arrival >= NEVER)
     if not message.dropped:
         message.available = time_message(start + arrival)
     message.layout_sha256 = layout
