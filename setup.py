@@ -134,6 +134,9 @@ class EditableWheel(bdist_wheel):
         super().run()
 
 
+#: Neither built files nor metadata are left in the source tree (a source distribution needs its metadata there).
+SCRATCH = str(scratch_directory())
+
 setup(
     version=ET.parse(ROOT / "package.xml").findtext("version"),  # noqa: S314 - our own file
     distclass=PackageDistribution,
@@ -143,5 +146,5 @@ setup(
     exclude_package_data={"": ["**/__pycache__/*", "*.pyc"]},
     data_files=[],
     cmdclass={"build": Build, "build_prefix": BuildPrefix, "editable_wheel": EditableWheel},
-    options={"build": {"build_base": str(scratch_directory())}},
+    options={"build": {"build_base": SCRATCH}} | ({} if "sdist" in sys.argv else {"egg_info": {"egg_base": SCRATCH}}),
 )

@@ -74,7 +74,22 @@ def stage_package(source: Path, work: Path) -> Path:
     _run([cmake, "-S", str(source), "-B", str(build), *generator, *definitions], environment, "configuring")
     _run([cmake, "--build", str(build), "--parallel", str(_jobs())], environment, "compiling")
     _run([cmake, "--install", str(build)], environment, "installing")
+    _forget_build_paths(stage)
+    _let_pip_remove(stage)
     return stage
+
+
+def _forget_build_paths(stage: Path) -> None:
+    """Remove what names directories of this build, which will be gone: shell hooks, and the prefix built upon."""
+    for hook in (stage / "share" / "pe_ros").glob("local_setup.*"):
+        hook.unlink()
+    index = stage / "share" / "ament_index" / "resource_index"
+    (index / "parent_prefix_path" / "pe_ros").write_text("", encoding="utf-8")
+
+
+def _let_pip_remove(stage: Path) -> None:
+    """Put a file beside the directories of headers: pip leaves a directory behind that holds directories only."""
+    (stage / "include" / "pe_ros" / ".keep").touch()
 
 
 def _without_other_ros() -> dict[str, str]:
