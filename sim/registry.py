@@ -29,6 +29,14 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "multirotor": "pe_sim.worlds.dynamics.multirotor:Multirotor",
         "template_mover": "pe_sim.worlds.template:TemplateMover",
     },
+    "pe_sim.obstacles": {
+        "circle": "pe_sim.worlds.shapes:Circle",
+        "cylinder": "pe_sim.worlds.shapes:Cylinder",
+        "box": "pe_sim.worlds.shapes:Box",
+        "sphere": "pe_sim.worlds.shapes:Sphere",
+        "polygon": "pe_sim.worlds.shapes:Polygon",
+        "wall": "pe_sim.worlds.shapes:Wall",
+    },
     "pe_sim.sensors": {
         "own_motion": "pe_sim.sensors.own_motion:OwnMotion",
         "position": "pe_sim.sensors.position:Position",

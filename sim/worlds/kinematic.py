@@ -14,7 +14,7 @@ from pe_sim.quantities import Length
 from pe_sim.schema import Strict
 from pe_sim.timing import seconds
 from pe_sim.worlds.base import Command, World, WorldSpec
-from pe_sim.worlds.obstacles import Obstacle, ObstacleReader
+from pe_sim.worlds.obstacles import Obstacle, read_obstacles
 from pe_sim.worlds.placement import place_agents
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class KinematicSpec(WorldSpec):
     @field_validator("obstacles", mode="before")
     @classmethod
     def _read_obstacles(cls, value: Any) -> Any:
-        return ObstacleReader.read(value)
+        return read_obstacles(value)
 
 
 class KinematicWorld(World):

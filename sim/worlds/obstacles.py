@@ -1,111 +1,75 @@
-"""Obstacles of the kinematic world: how far outside a point is, and which way is out."""
+"""Obstacles of a world: read from the engagement file, and asked whether they stand in a line of sight."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterable
+from typing import Any
 
-from pydantic import Field
 from pydantic_core import PydanticCustomError
 
+from pe_sim import registry
 from pe_sim.arrays import Array, Vector
-from pe_sim.quantities import Length
-from pe_sim.schema import Strict, nearest
+from pe_sim.errors import PluginError
+from pe_sim.worlds.shapes import Box, Circle, Cylinder, Polygon, Sphere, Wall
+from pe_sim.worlds.solid import Obstacle
+
+__all__ = ["Box", "Circle", "Cylinder", "Obstacle", "Polygon", "Sphere", "Wall", "blocks", "occluded", "read_obstacles"]
+
+Cell = tuple[int, int]
+"""A blocked cell (i, j) of the grid world: a box of one metre around (i, j), of unlimited height."""
 
 
-class Obstacle(Strict):
-    """A solid that agents cannot enter.
+def blocks(xp: Any, obstacle: Obstacle | Cell, p: Vector, q: Vector) -> Array:
+    """Return whether an obstacle stands in the straight line from ``p`` to ``q`` [m; world].
 
-    Attributes:
-        shape: its kind.
+    Args:
+        xp: array namespace.
+        obstacle: a solid, or a blocked cell of the grid.
+        p: one end, components of any shape.
+        q: the other end, components that broadcast with those of ``p``.
+
+    Returns:
+        bool, of the common shape. Touching the surface does not block.
     """
-
-    shape: str
-
-    @abstractmethod
-    def surface(self, xp: Any, position: Vector) -> tuple[Array, Vector]:
-        """Return the signed distance to the surface [m], negative inside, and the outward unit normal there."""
+    if not isinstance(obstacle, Obstacle):
+        i, j = obstacle
+        obstacle = Box(low=(i - 0.5, j - 0.5), high=(i + 0.5, j + 0.5))
+    return obstacle.blocks(xp, p, q)
 
 
-class Circle(Obstacle):
-    """An upright cylinder of unlimited height: a circle seen from above.
+def occluded(xp: Any, obstacles: Iterable[Obstacle | Cell], p: Vector, q: Vector) -> Array | None:
+    """Return whether any obstacle stands in the straight line from ``p`` to ``q``; None where there are no obstacles.
 
-    Attributes:
-        center: axis (x, y) [m; world].
-        radius: [m].
+    For a world's obstacles pass ``engagement.world.obstacles``. Arguments as for :func:`blocks`.
     """
-
-    shape: Literal["circle"] = "circle"
-    center: tuple[Length, Length]
-    radius: Annotated[Length, Field(gt=0.0)]
-
-    def surface(self, xp: Any, position: Vector) -> tuple[Array, Vector]:
-        """Distance from the axis less the radius."""
-        dx, dy = position[0] - self.center[0], position[1] - self.center[1]
-        distance = xp.sqrt(dx * dx + dy * dy)
-        at_axis = distance == 0.0
-        safe = xp.where(at_axis, 1.0, distance)
-        return distance - self.radius, (xp.where(at_axis, 1.0, dx / safe), dy / safe, dx * 0.0)
+    seen: Array | None = None
+    for obstacle in obstacles:
+        here = blocks(xp, obstacle, p, q)
+        seen = here if seen is None else seen | here
+    return seen
 
 
-class Box(Obstacle):
-    """A box with faces along the world's axes.
+def read_obstacles(value: Any) -> tuple[Obstacle, ...]:
+    """Return obstacles from plain data.
 
-    Attributes:
-        low: lower corner (x, y, z) [m; world].
-        high: upper corner [m; world].
+    Raises:
+        PydanticCustomError: for an unknown shape, with the nearest valid one.
     """
-
-    shape: Literal["box"] = "box"
-    low: tuple[Length, Length, Length]
-    high: tuple[Length, Length, Length]
-
-    def surface(self, xp: Any, position: Vector) -> tuple[Array, Vector]:
-        """Distance to the nearest face from inside; outside, the largest of the three axes' distances."""
-        best: Array | None = None
-        normal: Vector = (position[0] * 0.0, position[0] * 0.0, position[0] * 0.0)
-        for axis in range(3):
-            for bound, sign in ((self.low[axis], -1.0), (self.high[axis], 1.0)):
-                distance = sign * (position[axis] - bound)
-                if best is None:
-                    best, nearer = distance, distance == distance
-                else:
-                    nearer = distance > best
-                    best = xp.where(nearer, distance, best)
-                normal = tuple(
-                    xp.where(nearer, sign if i == axis else 0.0, part) for i, part in enumerate(normal)
-                )
-        return best, normal
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError("obstacles", "must be a list of obstacles")
+    return tuple(_read(item) for item in value)
 
 
-SHAPES: dict[str, type[Obstacle]] = {"circle": Circle, "box": Box}
-"""Shape name -> class."""
-
-
-class ObstacleReader:
-    """Reads the list of obstacles of an engagement file."""
-
-    shapes: ClassVar[dict[str, type[Obstacle]]] = SHAPES
-
-    @classmethod
-    def read(cls, value: Any) -> Any:
-        """Return obstacles from plain data.
-
-        Raises:
-            PydanticCustomError: for an unknown shape, with the nearest valid one.
-        """
-        if not isinstance(value, list | tuple):
-            raise PydanticCustomError("obstacles", "must be a list of obstacles")
-        return tuple(cls._one(item) for item in value)
-
-    @classmethod
-    def _one(cls, item: Any) -> Any:
-        if isinstance(item, Obstacle):
-            return item
-        shape = item.get("shape") if isinstance(item, dict) else None
-        if shape not in cls.shapes:
-            raise PydanticCustomError(
-                "obstacles", "unknown shape {shape}; {nearest}",
-                {"shape": repr(shape), "nearest": nearest(str(shape), cls.shapes)},
-            )
-        return cls.shapes[shape].model_validate(item)
+def _read(item: Any) -> Obstacle:
+    if isinstance(item, Obstacle):
+        return item
+    shape = item.get("shape") if isinstance(item, dict) else None
+    if not isinstance(shape, str):
+        raise PydanticCustomError("obstacles", "needs the key 'shape'")
+    try:
+        kind = registry.lookup("pe_sim.obstacles", shape)
+    except PluginError as fault:
+        raise PydanticCustomError("obstacles", "{rule}; {cure}", {"rule": fault.rule, "cure": fault.cure}) from fault
+    solid = kind.model_validate(item)
+    assert isinstance(solid, Obstacle)
+    return solid
