@@ -6,6 +6,7 @@ configure loads and checks, activate arms. Nothing is published that could move 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,31 @@ from pe_sim.schema import nearest
 
 STATUS_PERIOD = 0.5
 """Period of the status report [s]."""
+
+
+@dataclass
+class AgentSummary:
+    """What an agent's nodes have counted over all episodes.
+
+    Attributes:
+        readings: sensor -> readings taken.
+        missing: sensor -> gaps in its sequence.
+        decisions: actions submitted.
+        missed_deadlines: decisions not taken because the one before was still under way.
+        interventions: actions that the gate changed or refused.
+        stale_actions: of these, too old.
+        inference_time_mean: [s].
+        inference_time_max: [s].
+    """
+
+    readings: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    decisions: int = 0
+    missed_deadlines: int = 0
+    interventions: int = 0
+    stale_actions: int = 0
+    inference_time_mean: float = 0.0
+    inference_time_max: float = 0.0
 
 
 class AgentLifecycleNode(LifecycleNode):
@@ -161,6 +187,9 @@ class AgentLifecycleNode(LifecycleNode):
 
     def fill_status(self, message: AgentStatus) -> None:
         """Add what this node knows to its status."""
+
+    def add_to_summary(self, summary: AgentSummary) -> None:
+        """Add what this node has counted."""
 
     def _hear_state(self, message: EngagementState) -> None:
         if message.engagement_sha256 != self.engagement.sha256:

@@ -12,6 +12,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.agent_node import make_agent
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
 from pe_ros.executor import make_executor
@@ -99,6 +100,14 @@ class Composition:
         for node in nodes:
             self._nodes.append(node)
             self._executor.add_node(node)
+
+    def summaries(self) -> dict[str, AgentSummary]:
+        """Return what every agent's nodes have counted."""
+        out = {agent: AgentSummary() for agent in self.engagement.agents}
+        for node in self._nodes:
+            if isinstance(node, AgentLifecycleNode):
+                node.add_to_summary(out[node.agent])
+        return out
 
     def run(self, on_spin: Callable[[], None] | None = None) -> None:
         """Run until all episodes are over, or :meth:`stop`.

@@ -86,9 +86,9 @@ class EngagementContext:
             def heard(message: Clock) -> None:
                 alarms.set(nanoseconds(message.clock))
 
-            self.clock_subscription = self._node.create_subscription(
-                Clock, topics.CLOCK, heard, qos.clock(self.pace)
-            )
+            # In lockstep the world waits for what this time makes due: it must not get lost.
+            profile = qos.clock(self.pace) if self.pace == LOCKSTEP else qos.clock_heard(self.pace)
+            self.clock_subscription = self._node.create_subscription(Clock, topics.CLOCK, heard, profile)
 
     def now(self) -> int:
         """Return the present ROS time [ns]."""

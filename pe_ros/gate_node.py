@@ -10,7 +10,7 @@ import numpy as np
 from std_srvs.srv import Trigger
 
 from pe_ros import qos, topics
-from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.conversions import action_values, duration_message, float_array, nanoseconds, time_message
 from pe_ros.engagement_node import LOCKSTEP
 from pe_ros.msg import Action, AgentStatus, SafetyEvent
@@ -221,6 +221,11 @@ class GateNode(AgentLifecycleNode):
         if self._latched:
             message.state = AgentStatus.STATE_STOPPED
             message.message = self._latched
+
+    def add_to_summary(self, summary: AgentSummary) -> None:
+        """Add interventions."""
+        summary.interventions += self._interventions
+        summary.stale_actions += self._stale
 
 
 def _rules(bits: Gate) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pe_ros import qos, topics
-from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.conversions import duration_message, float_array, nanoseconds, reading_of, time_message
 from pe_ros.engagement_node import LOCKSTEP
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
@@ -107,9 +107,10 @@ class PolicyNode(AgentLifecycleNode):
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
         self._everyone = np.ones((1, 1), np.bool_)
-        self._last_missed = 0
+        self._total = self._total_missed = 0
+        self._total_time = self._longest = 0.0
         self._reset_counters()
-        self._actions = self.create_publisher(Action, topics.action(self.agent), qos.action(self.pace))
+        self._actions = self.create_publisher(Action, topics.action(self.agent), self._action_qos())
         self._publish_metadata(use or spec.policy.use)
         self._inputs = [
             self.create_subscription(
@@ -122,6 +123,13 @@ class PolicyNode(AgentLifecycleNode):
             self._listen_to_time()
         else:
             self._thread = InferenceThread(self._decide, self._count_missed)
+
+    def _action_qos(self) -> Any:
+        """Return the profile offered for actions; engagement time that is not wall time sets no time limits."""
+        if self.context_of_engagement.simulated:
+            return qos.action(self.pace)
+        spec = self.engagement.roles[self.role]
+        return qos.action(self.pace, period=spec.trigger.period, valid_for=spec.valid_for + self._latency)
 
     def _policy_parameters(self) -> dict[str, Any]:
         text = self.values["policy_parameters"]
@@ -208,7 +216,7 @@ class PolicyNode(AgentLifecycleNode):
         now = self.context_of_engagement.now() - start
         following = max(number + 1, self._triggers.schedule.schedule.count(now))
         with self._lock:
-            self._missed += following - number - 1
+            self._count_missed(following - number - 1)
         self._ask(episode, due)
         self._schedule(following, episode, start)
 
@@ -297,6 +305,9 @@ class PolicyNode(AgentLifecycleNode):
                 return
             message = self._message(instant, views, values, spent)
             self._sequence += 1
+            self._total += 1
+            self._total_time += spent / NANOSECONDS
+            self._longest = max(self._longest, spent / NANOSECONDS)
             self._spent.append(spent / NANOSECONDS)
         self._actions.publish(message)
 
@@ -317,8 +328,9 @@ class PolicyNode(AgentLifecycleNode):
         message.policy_sha256 = self._policy.sha256
         return message
 
-    def _count_missed(self) -> None:
-        self._missed += 1
+    def _count_missed(self, count: int = 1) -> None:
+        self._missed += count
+        self._total_missed += count
 
     def fill_status(self, message: AgentStatus) -> None:
         """Report rates, ages, decisions and inference times."""
@@ -340,6 +352,13 @@ class PolicyNode(AgentLifecycleNode):
                 message.inference_time_max = max(self._spent)
             self._spent = []
             self._window, self._decided_before = now, self._sequence
+
+    def add_to_summary(self, summary: AgentSummary) -> None:
+        """Add decisions and inference times."""
+        summary.decisions += self._total
+        summary.missed_deadlines += self._total_missed
+        summary.inference_time_mean = self._total_time / max(1, self._total)
+        summary.inference_time_max = self._longest
 
     def destroy_node(self) -> None:
         """End the inference thread, then destroy the node."""

@@ -60,6 +60,9 @@ class EpisodeView:
         distances: pursuer to evader, row by row [m].
         outcome: index into the outcomes.
         sha256: trajectory hash, at the end.
+        ticks: world ticks.
+        min_distance: least distance between a pursuer and an evader so far [m].
+        decisions: agent -> commands received.
     """
 
     elapsed: int = 0
@@ -70,6 +73,7 @@ class EpisodeView:
     sha256: str = ""
     ticks: int = 0
     min_distance: float = float("inf")
+    decisions: dict[str, int] = field(default_factory=dict)
 
 
 class RefereeNode(Node):
@@ -83,6 +87,7 @@ class RefereeNode(Node):
         stop_agents: called by stop_all beside the agents' own services (set by a composition).
         on_end: called with (episode, view) at the end of each episode.
         finished: whether all episodes have been run.
+        done: whether the process may end: after the last episode, where exit_when_done is set.
     """
 
     def __init__(
@@ -106,6 +111,7 @@ class RefereeNode(Node):
         self.view = EpisodeView()
         self.on_end: Callable[[int, EpisodeView], None] | None = None
         self.finished = False
+        self.done = False
         self._rules = Rules(self.engagement.rules, self.engagement.teams, self.engagement.horizon, namespace())
         self._waiting: set[str] = set()
         self._since_ready = 0.0
@@ -146,6 +152,7 @@ class RefereeNode(Node):
         self.episode += 1
         self.view = EpisodeView(alive=[True] * len(self.engagement.agents))
         self.view.rewards = [0.0] * len(self.engagement.agents)
+        self.view.decisions = dict.fromkeys(self.engagement.agents, 0)
         self.start = 0 if self.stage is None else self.stage.prepare(self.seed, self.episode)
         self._waiting = {
             name for agent in self.engagement.agents
@@ -207,6 +214,7 @@ class RefereeNode(Node):
         episodes = self.values["episodes"]
         if episodes and self.episode + 1 >= episodes:
             self.finished = True
+            self.done = bool(self.values["exit_when_done"])
         elif not stopped:
             self.begin()
 

@@ -34,7 +34,7 @@ Factory = Callable[[], "Node | Sequence[Node]"]
 
 
 def run(factory: Factory, args: Sequence[str] | None = None, *, name: str) -> int:
-    """Make nodes and spin them until SIGINT, SIGTERM or the death of the launch that started them.
+    """Make nodes and spin them until SIGINT, SIGTERM, the death of the launch that started them, or a node is `done`.
 
     Before the end `stop_motion()` of each node that has it is called, also after a failure, and what it published is
     given time to arrive.
@@ -89,7 +89,7 @@ def spin_to_end(nodes: Sequence[Node], end: EndRequest, name: str) -> int:
     try:
         for node in nodes:
             executor.add_node(node)
-        _spin_while(executor, lambda: not end.requested)
+        _spin_while(executor, lambda: not (end.requested or any(getattr(node, "done", False) for node in nodes)))
     except (ExternalShutdownException, ROSInterruptException, EndedWhileStarting):
         pass
     except PeError as error:

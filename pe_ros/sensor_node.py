@@ -13,7 +13,7 @@ import numpy as np
 from nav_msgs.msg import Odometry
 
 from pe_ros import qos, topics
-from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.conversions import (
     duration_message, in_play, nanoseconds, observation_message, state_column, time_message,
 )
@@ -71,6 +71,7 @@ class SensorNode(AgentLifecycleNode):
         self._rates = {name: [0, 0] for name in self._channels}
         self._sequence = {name: -1 for name in self._channels}
         self._missing = {name: 0 for name in self._channels}
+        self._taken = {name: 0 for name in self._channels}
         self._publish_layout(perception)
         needed = sorted(set().union(*self._needs.values())) if self._needs else []
         self._inputs = [
@@ -161,6 +162,7 @@ class SensorNode(AgentLifecycleNode):
         self._missing[name] += max(0, sequence - self._sequence[name] - 1)
         self._sequence[name] = sequence
         self._rates[name][0] += 1
+        self._taken[name] += 1
         assert self.start is not None
         message = observation_message(
             reading, start=self.start, agent=self.agent, sensor=name, episode=self.episode,
@@ -202,6 +204,11 @@ class SensorNode(AgentLifecycleNode):
             message.rates.append(counts[0] / elapsed if elapsed > 0 else 0.0)
             message.missing.append(self._missing[name])
             self._rates[name] = [0, now]
+
+    def add_to_summary(self, summary: AgentSummary) -> None:
+        """Add readings and gaps."""
+        summary.readings.update(self._taken)
+        summary.missing.update(self._missing)
 
 
 def main(args: list[str] | None = None) -> int:

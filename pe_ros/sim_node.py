@@ -170,11 +170,11 @@ class SimNode(Node):
             self._publish_state()
         return deciding
 
-    def _publish_state(self) -> None:
-        """Publish the time and every agent's odometry."""
+    def _publish_state(self, *, last: bool = False) -> None:
+        """Publish the time and every agent's odometry; at the last instant no time, for nobody decides any more."""
         now = self._now()
         stamp = time_message(now)
-        if self._simulated:
+        if self._simulated and not last:
             self._time_publisher.publish(Clock(clock=stamp))
         block, alive = self._simulation.state.block, self._simulation.alive
         for i, agent in enumerate(self.engagement.agents):
@@ -183,7 +183,7 @@ class SimNode(Node):
                     block[:, i, 0].tolist(), stamp, self._frame, f"{agent}/base_link", bool(alive[i, 0])
                 )
             )
-        if self._simulated and isinstance(self.time.alarms, SimulatedAlarms):
+        if self._simulated and not last and isinstance(self.time.alarms, SimulatedAlarms):
             self.time.alarms.set(now)
 
     def _end_tick(self) -> bool:
@@ -200,7 +200,7 @@ class SimNode(Node):
             return True
         self._going = False
         self._last_end = self._now()
-        self._publish_state()
+        self._publish_state(last=True)
         self._hash.state(simulation)
         view.sha256 = self._hash.hexdigest()
         self._referee.end()
@@ -254,7 +254,12 @@ class SimNode(Node):
         stamp = np.asarray([nanoseconds(message.header.stamp) - self._start], np.int64)
         mode = np.full(shape, message.mode, np.int8)
         role.hold.put(values, where, stamp, np.full(shape, effect, np.int64), mode)
+        self._note(agent, message)
+
+    def _note(self, agent: str, message: Action) -> None:
+        """Keep the newest command of an agent and count it."""
         self._newest[agent] = message
+        self._referee.view.decisions[agent] = self._referee.view.decisions.get(agent, 0) + 1
 
     def _take_decisions(self) -> None:
         """In lockstep: submit all decisions of this tick at once, as the env does."""
@@ -271,7 +276,7 @@ class SimNode(Node):
                     message = self._commands_heard.pop(agent)
                     values[:, i] = action_values(message)[:, 0]
                     mode[i] = message.mode
-                    self._newest[agent] = message
+                    self._note(agent, message)
             role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode)
 
     def _publish_applied(self, commands: dict[str, Command]) -> None:
