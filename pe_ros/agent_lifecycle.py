@@ -10,18 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
 
 from pe_ros import qos, topics
 from pe_ros.alarms import Alarms
 from pe_ros.conversions import nanoseconds, time_message
-from pe_ros.engagement_node import EngagementContext
+from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
 from pe_sim import streams
 from pe_sim.engagement import Engagement
 from pe_sim.errors import PeError, RosError
 from pe_sim.schema import nearest
+
+NO_EPISODE = "no episode yet"
+"""Status message of a node that has heard of no episode: its episode number means nothing."""
 
 STATUS_PERIOD = 0.5
 """Period of the status report [s]."""
@@ -111,10 +116,11 @@ class AgentLifecycleNode(LifecycleNode):
         Raises:
             Exception: what kept the node from being configured, a PeError where the user can mend it.
         """
-        self.trigger_configure()
+        node: Any = self  # rclpy leaves the types of its lifecycle calls out
+        node.trigger_configure()
         if self._refusal is not None:
             raise self._refusal
-        self.trigger_activate()
+        node.trigger_activate()
 
     _refusal: Exception | None = None
 
@@ -127,10 +133,11 @@ class AgentLifecycleNode(LifecycleNode):
             self._state = self.create_subscription(
                 EngagementState, topics.ENGAGEMENT_STATE, self._hear_state, qos.engagement_state(self.pace)
             )
-            self._timer = self.create_timer(STATUS_PERIOD, self.report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._timer = self.create_timer(STATUS_PERIOD, self.report, clock=steady)
             self.configure()
-        except Exception as fault:  # rclpy would drop it; here whoever configured is told, and may raise it again
-            self.get_logger().error(str(fault) if isinstance(fault, PeError) else f"{type(fault).__name__}: {fault}")
+        except Exception as fault:  # noqa: BLE001 - rclpy would drop it; whoever configured is told and may raise it
+            logger(self).error(str(fault) if isinstance(fault, PeError) else f"{type(fault).__name__}: {fault}")
             self._refusal = fault
             return TransitionCallbackReturn.FAILURE
         self.context_of_engagement.hear_clock()
@@ -195,7 +202,7 @@ class AgentLifecycleNode(LifecycleNode):
         if message.engagement_sha256 != self.engagement.sha256:
             text = f"the referee runs {message.engagement} with another content than this node's file"
             if self.fault != text:
-                self.get_logger().error(f"{topics.ENGAGEMENT_STATE}: {text}; start all nodes with one file")
+                logger(self).error(f"{topics.ENGAGEMENT_STATE}: {text}; start all nodes with one file")
             self.fault = text
             return
         self.fault = ""
@@ -230,11 +237,11 @@ class AgentLifecycleNode(LifecycleNode):
             message.message = self.fault
         message.episode = max(0, self.episode)
         if self.episode < 0 and not self.fault:
-            message.message = "no episode yet"
+            message.message = NO_EPISODE
         self.fill_status(message)
         self._status.publish(message)
 
     def destroy_node(self) -> None:
         """End the alarms, then destroy the node."""
         self.context_of_engagement.close()
-        super().destroy_node()
+        Node.destroy_node(self)

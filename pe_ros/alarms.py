@@ -93,7 +93,7 @@ class SystemAlarms(Alarms):
             with self._wake:
                 due = self._next()
                 wait = None if due is None else (due - self.now()) / 1e9
-                if self._open and (wait is None or wait > 0):
+                if wait is None or wait > 0:
                     self._wake.wait(wait)
 
     def _call(self, callback: Callback) -> None:

@@ -17,7 +17,10 @@ from pe_ros.cli_errors import errors_for_people
 from pe_sim.errors import PeError, RosError
 
 app = typer.Typer(
-    name="pe-ros", help="Sim-to-real pursuit and evasion on ROS 2.", no_args_is_help=True, pretty_exceptions_enable=False,
+    name="pe-ros",
+    help="Sim-to-real pursuit and evasion on ROS 2.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
 )
 app.add_typer(bag_app, name="bag")
 app.add_typer(engagement_app, name="engagement")
@@ -30,6 +33,15 @@ Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of the file, e.g. world.tick='20 ms'; repeatable."),
+]
+Pace = Annotated[
+    str, typer.Option("--pace", help="realtime (by the clock) or lockstep (as fast as decisions come).")
+]
+Factor = Annotated[
+    float, typer.Option("--realtime-factor", min=0.01, max=100.0, help="Engagement seconds per wall second.")
+]
+Record = Annotated[
+    Path | None, typer.Option("--record", metavar="DIR", help="Record everything into this new bag.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 
@@ -59,10 +71,10 @@ def require_ros(what: str) -> None:
     if find_spec("rclpy") is None:
         raise RosError(
             what, "needs ROS 2 (rclpy), which is not installed here",
-            cure="source a ROS 2 installation, or: pip install 'pe_ros[ros]'. Without ROS, 'pe-ros rollout' runs the file",
+            cure="source a ROS 2 installation, or: pip install '.[ros]'. Without ROS, 'pe-ros rollout' runs the file",
         )
     if find_spec("pe_ros.msg") is None:
-        raise RosError(what, "needs the messages pe_ros/msg, which were not built", cure="install again: pip install '.[ros]'")
+        raise RosError(what, "needs the messages pe_ros/msg, which were not built", cure="pip install '.[ros]'")
 
 
 def parse_changes(pairs: list[str] | None) -> dict[str, Any]:
@@ -93,13 +105,13 @@ def check_output(path: Path | None) -> None:
 
 
 @app.command()
-def engage(
+def engage(  # noqa: PLR0913, PLR0917 - one parameter per option
     file: File,
-    pace: Annotated[str, typer.Option("--pace", help="realtime (by the clock) or lockstep (as fast as decisions come).")] = "realtime",
-    factor: Annotated[float, typer.Option("--realtime-factor", min=0.01, max=100.0, help="Engagement seconds per wall second.")] = 1.0,
+    pace: Pace = "realtime",
+    factor: Factor = 1.0,
     episodes: Episodes = 1,
     seed: Seed = None,
-    record: Annotated[Path | None, typer.Option("--record", metavar="DIR", help="Record everything into this new bag.")] = None,
+    record: Record = None,
     json_file: Json = None,
     set_keys: Set = None,
     quiet: Quiet = False,

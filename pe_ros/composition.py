@@ -11,6 +11,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.utilities import try_shutdown
 
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.agent_node import make_agent
@@ -74,17 +75,20 @@ class Composition:
         if options.record:
             self._add([self._make_recorder(namespace)])
             self.recorder = self._nodes[-1]
-        shared = {"engagement": engagement, "alarms": self._alarms}
         pace = {"pace": options.pace}
         for agent in engagement.agents:
             arguments = self._arguments(namespace, **pace, agent=agent)
             self._add(make_agent(agent, engagement, self._alarms, **arguments))
         self.sim = SimNode(
-            **shared, **self._arguments(namespace, **pace, realtime_factor=float(options.realtime_factor))
+            engagement=engagement,
+            alarms=self._alarms,
+            **self._arguments(namespace, **pace, realtime_factor=float(options.realtime_factor)),
         )
         self._add([self.sim])
         self.referee = RefereeNode(
-            **shared, stage=self.sim,
+            engagement=engagement,
+            alarms=self._alarms,
+            stage=self.sim,
             **self._arguments(namespace, **pace, seed=options.seed, episodes=options.episodes),
         )
         self._add([self.referee])
@@ -137,7 +141,7 @@ class Composition:
             self._executor.remove_node(node)
             node.destroy_node()
         self._executor.shutdown()
-        rclpy.try_shutdown(context=self._context)
+        try_shutdown(context=self._context)
 
 
 

@@ -17,6 +17,11 @@ from pe_sim.errors import RosError
 LOCKSTEP, REALTIME, WALL = "lockstep", "realtime", "wall"
 
 
+def logger(node: Node) -> Any:
+    """Return a node's logger."""
+    return node.get_logger()
+
+
 class EngagementContext:
     """The engagement and the time of one node.
 
@@ -76,7 +81,7 @@ class EngagementContext:
         return SimulatedAlarms()
 
     def _fault(self, fault: BaseException) -> None:
-        self._node.get_logger().error(f"{type(fault).__name__}: {fault}")
+        logger(self._node).error(f"{type(fault).__name__}: {fault}")
 
     def hear_clock(self) -> None:
         """Subscribe to /clock and drive the alarms by it, where time is simulated and nobody else does."""

@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 from pe_ros import qos, topics
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.conversions import action_values, duration_message, float_array, nanoseconds, time_message
-from pe_ros.engagement_node import LOCKSTEP
+from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, SafetyEvent
 from pe_ros.run_node import run
 from pe_sim import registry
@@ -167,7 +167,7 @@ class GateNode(AgentLifecycleNode):
             wake = self._deadline
             if now >= self._deadline:
                 if not self._barking and self.active:
-                    self.get_logger().warning(f"{self.agent}: no action for {seconds(self._wait):.2f} s; stopping it")
+                    logger(self).warning(f"{self.agent}: no action for {seconds(self._wait):.2f} s; stopping it")
                     self._tell(Gate.WATCHDOG, f"no action for {seconds(self._wait):.3f} s", 0, [], [])
                 self._barking = True
                 self._send_stop(Gate.WATCHDOG)
@@ -198,12 +198,13 @@ class GateNode(AgentLifecycleNode):
             self._tell(Gate.STOP_LATCHED, reason, max(0, self._sequence), [], [])
             if self.pace != LOCKSTEP:
                 self._send_stop(Gate.STOP_LATCHED)
-        self.get_logger().warning(f"{self.agent}: {reason}")
+        logger(self).warning(f"{self.agent}: {reason}")
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
         self.latch("stopped by service")
-        response.success, response.message = True, f"{self.agent} is stopped; call {topics.release(self.agent)} to go on"
+        response.success = True
+        response.message = f"{self.agent} is stopped; call {topics.release(self.agent)} to go on"
         return response
 
     def _on_release(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

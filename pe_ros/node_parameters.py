@@ -16,7 +16,7 @@ COMMON = (
 
 AGENT = (
     Declared("agent", "", "Name of the agent, '<role>_<number>'."),
-    Declared("autostart", True, "Configure and activate at once, without a lifecycle manager."),
+    Declared("autostart", default=True, description="Configure and activate at once, without a lifecycle manager."),
 )
 """Parameters of every node of an agent."""
 
@@ -30,13 +30,13 @@ NODES: dict[str, tuple[Declared, ...]] = {
     "referee": (
         Declared("seed", -1, "Seed of the run; -1 for the engagement file's.", low=-1, high=2**63 - 1),
         Declared("episodes", 1, "Episodes to run one after another; 0 for no end.", low=0, high=10**9),
-        Declared("begin", True, "Begin the first episode at once; false waits for engagement/start."),
-        Declared("exit_when_done", False, "End the process after the last episode."),
+        Declared("begin", default=True, description="Begin the first episode at once, without engagement/start."),
+        Declared("exit_when_done", default=False, description="End the process after the last episode."),
         Declared(
             "ready_limit", 30.0, "Seconds to wait for all agents before the missing ones are named.",
             low=0.1, high=3600.0,
         ),
-        Declared("rate", 10.0, "Published states per second, and judgements per second of vehicles.", low=0.1, high=200.0),
+        Declared("rate", 10.0, "States published, and vehicles judged, per second.", low=0.1, high=200.0),
     ),
     "sensors": (*AGENT, FRAME),
     "policy": (

@@ -60,7 +60,7 @@ def _declare_one(node: Node, one: Declared, override: Parameter | None) -> Any:
     if isinstance(one.default, float) and type(value) is int:
         value = float(value)
     if isinstance(one.default, list):
-        value = list(value) if not isinstance(value, str) else [value]
+        value = [value] if isinstance(value, str) else list(value)  # type: ignore[arg-type]
     label = f"parameter {one.name} of {node.get_name()}"
     if type(value) is not type(one.default):
         raise RosError(label, f"must be of type {type(one.default).__name__}", value)

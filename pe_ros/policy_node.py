@@ -20,7 +20,7 @@ import numpy as np
 from pe_ros import qos, topics
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.conversions import duration_message, float_array, nanoseconds, reading_of, time_message
-from pe_ros.engagement_node import LOCKSTEP
+from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
 from pe_ros.run_node import run
 from pe_sim import registry
@@ -31,7 +31,6 @@ from pe_sim.policies.loader import load_policy
 from pe_sim.sensors.channel import layout_sha256
 from pe_sim.sensors.inbox import Inbox, SensorView
 from pe_sim.timing import NANOSECONDS, ceil_tick, seconds
-
 
 Views = dict[str, SensorView]
 
@@ -180,9 +179,9 @@ class PolicyNode(AgentLifecycleNode):
         self._newest_decided = -1
         self._missed = 0
         self._spent: list[float] = []
-        self._counts = {name: 0 for name in self._inboxes}
-        self._heard = {name: -1 for name in self._inboxes}
-        self._newest_stamp = {name: -1 for name in self._inboxes}
+        self._counts = dict.fromkeys(self._inboxes, 0)
+        self._heard = dict.fromkeys(self._inboxes, -1)
+        self._newest_stamp = dict.fromkeys(self._inboxes, -1)
         self._window = self.context_of_engagement.now()
         self._decided_before = 0
 
@@ -295,9 +294,9 @@ class PolicyNode(AgentLifecycleNode):
             time.sleep(self.values["extra_inference_time"])
         try:
             values = self._policy.decide(views, np.asarray([instant], np.int64), self._everyone)
-        except Exception as fault:  # whatever a policy raises must not end the node: the watchdog stops the agent
+        except Exception as fault:  # noqa: BLE001 - whatever a policy raises, the node lives; the watchdog stops the agent
             self.fault = f"policy: {type(fault).__name__}: {fault}"
-            self.get_logger().error(self.fault)
+            logger(self).error(self.fault)
             return
         spent = time.perf_counter_ns() - began
         with self._lock:

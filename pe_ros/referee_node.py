@@ -16,14 +16,16 @@ from typing import Any, Protocol
 
 import numpy as np
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from pe_ros import qos, topics
+from pe_ros.agent_lifecycle import NO_EPISODE
 from pe_ros.alarms import Alarms
 from pe_ros.conversions import duration_message, in_play, state_column, time_message
-from pe_ros.engagement_node import EngagementContext
+from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
 from pe_ros.run_node import run
 from pe_sim.arrays import namespace
@@ -40,7 +42,7 @@ class Stage(Protocol):
     """Where an episode takes place: a simulation."""
 
     def prepare(self, seed: int, episode: int) -> int:
-        """Put the world at the episode's start; return the ROS time of engagement time zero, or 0 if it is not known."""
+        """Put the world at the episode's start; return the ROS time of engagement time zero, 0 if not known."""
 
     def go(self) -> int:
         """Let time run; return the ROS time of engagement time zero [ns]."""
@@ -171,7 +173,8 @@ class RefereeNode(Node):
     def _hear_status(self, message: AgentStatus) -> None:
         if self.phase != EngagementState.PHASE_READY or message.episode != self.episode:
             return
-        if message.state in (AgentStatus.STATE_ACTIVE, AgentStatus.STATE_STOPPED) and message.message != "no episode yet":
+        armed = message.state in (AgentStatus.STATE_ACTIVE, AgentStatus.STATE_STOPPED)
+        if armed and message.message != NO_EPISODE:
             self._waiting.discard(message.node)
             if not self._waiting:
                 self._go()
@@ -232,7 +235,7 @@ class RefereeNode(Node):
     def _name_the_missing(self) -> None:
         if self._wall() - self._since_ready > self.values["ready_limit"]:
             self._since_ready = self._wall()
-            self.get_logger().warning(
+            logger(self).warning(
                 f"episode {self.episode} cannot start: no word from {', '.join(sorted(self._waiting))}; "
                 f"are these nodes running, configured and active?"
             )
@@ -257,7 +260,7 @@ class RefereeNode(Node):
         self.view.elapsed = elapsed
         self.view.alive = verdict.alive[:, 0].tolist()
         self.view.distances = verdict.distances[:, :, 0].ravel().tolist()
-        self.view.min_distance = min(self.view.min_distance, min(self.view.distances))
+        self.view.min_distance = min(self.view.min_distance, *self.view.distances)
         self.view.outcome = int(verdict.outcome[0])
         if verdict.terminated[0] or verdict.truncated[0]:
             self.end()
@@ -291,8 +294,7 @@ class RefereeNode(Node):
         self._halt(STOPPED)
         self.finished = False
         self.episode -= 1  # the same episode again, from its start
-        if self.episode < -1:
-            self.episode = -1
+        self.episode = max(self.episode, -1)
         self.begin()
         response.success, response.message = True, f"episode {self.episode} begins again"
         return response
@@ -319,7 +321,7 @@ class RefereeNode(Node):
     def destroy_node(self) -> None:
         """End the alarms, then destroy the node."""
         self.time.close()
-        super().destroy_node()
+        Node.destroy_node(self)
 
 
 def main(args: list[str] | None = None) -> int:

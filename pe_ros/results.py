@@ -14,6 +14,9 @@ from pe_sim.engagement import Engagement
 from pe_sim.errors import PeError
 from pe_sim.evaluation.rollout import EpisodeResult
 
+NOTED = ("missed_deadlines", "interventions", "stale_actions")
+"""Counts that a person should see when they are not zero."""
+
 
 @dataclass
 class Results:
@@ -71,7 +74,7 @@ class Results:
         if self.requested and len(self.episodes) < self.requested:
             console.print(f"ended after {len(self.episodes)} of {self.requested} episodes")
         for agent, summary in self.agents.items():
-            notes = [f"{key.replace('_', ' ')} {summary[key]}" for key in ("missed_deadlines", "interventions", "stale_actions") if summary[key]]
+            notes = [f"{key.replace('_', ' ')} {summary[key]}" for key in NOTED if summary[key]]
             if notes:
                 console.print(f"{agent}: {', '.join(notes)}")
 

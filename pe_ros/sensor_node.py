@@ -15,7 +15,12 @@ from nav_msgs.msg import Odometry
 from pe_ros import qos, topics
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.conversions import (
-    duration_message, in_play, nanoseconds, observation_message, state_column, time_message,
+    duration_message,
+    in_play,
+    nanoseconds,
+    observation_message,
+    state_column,
+    time_message,
 )
 from pe_ros.engagement_node import LOCKSTEP, WALL
 from pe_ros.msg import AgentStatus, Observation, ObservationLayout, SensorLayout
@@ -69,9 +74,9 @@ class SensorNode(AgentLifecycleNode):
         }
         self._newest: dict[int, tuple[tuple[float, ...], bool]] = {}
         self._rates = {name: [0, 0] for name in self._channels}
-        self._sequence = {name: -1 for name in self._channels}
-        self._missing = {name: 0 for name in self._channels}
-        self._taken = {name: 0 for name in self._channels}
+        self._sequence = dict.fromkeys(self._channels, -1)
+        self._missing = dict.fromkeys(self._channels, 0)
+        self._taken = dict.fromkeys(self._channels, 0)
         self._publish_layout(perception)
         needed = sorted(set().union(*self._needs.values())) if self._needs else []
         self._inputs = [

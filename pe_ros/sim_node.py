@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock as RosClock
-from rclpy.clock import ClockType
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
 from pe_ros import qos, topics
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
 from pe_ros.conversions import action_values, nanoseconds, odometry_message, time_message
-from pe_ros.engagement_node import LOCKSTEP, EngagementContext
+from pe_ros.engagement_node import LOCKSTEP, EngagementContext, logger
 from pe_ros.msg import Action
 from pe_ros.referee_node import EpisodeView, RefereeNode
 from pe_ros.run_node import run
@@ -70,7 +70,7 @@ class SimNode(Node):
         self._going = False
         self._behind = False
         self._last_end = 0
-        self._fresh = {agent: False for agent in self.engagement.agents}
+        self._fresh = dict.fromkeys(self.engagement.agents, False)
         self._time_publisher = self.create_publisher(Clock, topics.CLOCK, qos.clock(self.pace))
         self._odometry = [
             self.create_publisher(Odometry, topics.odom(agent), qos.odom(self.pace)) for agent in self.engagement.agents
@@ -91,7 +91,7 @@ class SimNode(Node):
             )
 
     def _fault(self, fault: BaseException) -> None:
-        self.get_logger().fatal(f"simulation stopped: {type(fault).__name__}: {fault}")
+        logger(self).fatal(f"simulation stopped: {type(fault).__name__}: {fault}")
         self._going = False
         if self.referee is not None:
             self.referee.end(ABORTED)
@@ -121,7 +121,7 @@ class SimNode(Node):
             self._arrived: list[tuple[str, Action]] = []
             self._missing: set[str] = set()
             self._newest: dict[str, Action] = {}
-            self._effective: dict[str, int] = {agent: -1 for agent in self.engagement.agents}
+            self._effective: dict[str, int] = dict.fromkeys(self.engagement.agents, -1)
             self._start = 0
             if self._simulated:
                 # Whole seconds of simulated time, later than anything before: bags of many episodes stay in order.
@@ -316,7 +316,7 @@ class SimNode(Node):
             names = ", ".join(sorted(self._missing))
             instant = seconds(self._now() - self._start)
             how = self.engagement.lockstep.missing
-            self.get_logger().error(
+            logger(self).error(
                 f"no decision for t = {instant:.3f} s from {names} within {limit:g} s of wall time: {how}"
             )
             if how == "abort":
@@ -359,7 +359,7 @@ class SimNode(Node):
         late = time.time_ns() - due
         if late > NANOSECONDS // 2 and not self._behind:
             self._behind = True
-            self.get_logger().warning(
+            logger(self).warning(
                 f"the simulation is {late / 1e9:.2f} s behind: this machine cannot keep realtime_factor {self.factor:g}"
             )
         elif late < 0:
@@ -376,7 +376,7 @@ class SimNode(Node):
             self._pacer.close()
         self.time.close()
         self._simulation.close()
-        super().destroy_node()
+        Node.destroy_node(self)
 
 
 def conduct(sim: SimNode, referee: RefereeNode) -> None:

@@ -1,4 +1,4 @@
-"""The nodes of an engagement, stated once: the launch files start them as processes, ``pe-ros engage`` composes them."""
+"""The nodes of an engagement, stated once: launch files start them as processes, ``pe-ros engage`` composes them."""
 
 from __future__ import annotations
 
