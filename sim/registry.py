@@ -40,8 +40,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "pe_sim.sensors": {
         "own_motion": "pe_sim.sensors.own_motion:OwnMotion",
         "position": "pe_sim.sensors.position:Position",
+        "inertial": "pe_sim.sensors.inertial:Inertial",
         "radar": "pe_sim.sensors.radar:Radar",
+        "bearing": "pe_sim.sensors.bearing:Bearing",
+        "camera": "pe_sim.sensors.camera:Camera",
         "relative": "pe_sim.sensors.relative:Relative",
+        "shared_tracks": "pe_sim.sensors.shared_tracks:SharedTracks",
     },
     "pe_sim.bundle_readers": {},
     "pe_sim.guidance": {

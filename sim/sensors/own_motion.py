@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pe_sim.arrays import Array
-from pe_sim.sensors.base import Quantity, Sensor
-from pe_sim.state import Motion
+from pe_sim.sensors.base import Measured, Quantity, Sensor
+from pe_sim.sensors.scene import Scene
 
 
 class OwnMotion(Sensor):
@@ -14,12 +13,11 @@ class OwnMotion(Sensor):
 
     name: ClassVar[str] = "own_motion"
     quantities = (
-        *(Quantity(f"attitude_{axis}", "dimensionless") for axis in "xyzw"),
+        *(Quantity(f"attitude_{axis}", "1") for axis in "xyzw"),
         *(Quantity(f"velocity_{axis}", "m/s") for axis in "xyz"),
         *(Quantity(f"angular_velocity_{axis}", "rad/s") for axis in "xyz"),
     )
 
-    def measure(self, own: Motion, targets: Motion) -> tuple[list[Array], Array | None]:
+    def measure(self, scene: Scene) -> Measured:
         """Return the motion as it is; always valid."""
-        del targets
-        return [*own.attitude, *own.velocity, *own.angular_velocity], None
+        return scene.own.block[3:13] + 0.0, None

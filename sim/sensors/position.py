@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pe_sim.arrays import Array
-from pe_sim.sensors.base import Quantity, Sensor
-from pe_sim.state import Motion
+from pe_sim.sensors.base import Measured, Quantity, Sensor
+from pe_sim.sensors.scene import Scene
 
 
 class Position(Sensor):
@@ -16,7 +15,6 @@ class Position(Sensor):
     quantities = tuple(Quantity(axis, "m") for axis in "xyz")
     frame: ClassVar[str] = "world"
 
-    def measure(self, own: Motion, targets: Motion) -> tuple[list[Array], Array | None]:
+    def measure(self, scene: Scene) -> Measured:
         """Return the position; always valid."""
-        del targets
-        return list(own.position), None
+        return scene.own.block[0:3] + 0.0, None
