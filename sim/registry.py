@@ -21,6 +21,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "grid": "pe_sim.worlds.grid:GridWorld",
         "kinematic": "pe_sim.worlds.kinematic:KinematicWorld",
         "template": "pe_sim.worlds.template:TemplateWorld",
+        "fixed_wing": "pe_sim.worlds.fixed_wing:FixedWingWorld",
     },
     "pe_sim.dynamics": {
         "grid_mover": "pe_sim.worlds.grid:GridMover",
@@ -28,6 +29,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "unicycle": "pe_sim.worlds.dynamics.unicycle:Unicycle",
         "multirotor": "pe_sim.worlds.dynamics.multirotor:Multirotor",
         "template_mover": "pe_sim.worlds.template:TemplateMover",
+        "aircraft": "pe_sim.worlds.jsbsim.spec:AircraftModel",
     },
     "pe_sim.obstacles": {
         "circle": "pe_sim.worlds.shapes:Circle",
