@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor, TimeoutObject
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions, get_current_signal_handlers_options
 from rclpy.task import Future, Task
@@ -22,7 +23,7 @@ from rclpy.task import Future, Task
 from pe_ros.executor.announcements import unsupported_reason
 from pe_ros.executor.coroutines import Coroutines
 from pe_ros.executor.poller import Poller
-from pe_ros.executor.sources import GuardSource, Source, TimerSource, WaitableSource, WatchedSource, Work
+from pe_ros.executor.sources import GuardSource, Source, TimerSource, WaitableSource, Work
 from pe_ros.executor.table import SourceTable
 from pe_ros.executor.timers import TimerSchedule
 from pe_ros.executor.watcher import WaitSetWatcher
@@ -233,7 +234,7 @@ class EventExecutor(Executor):
                 source.rearm()
                 self._timers.changed()
             elif source is not None:
-                self._queue(source)
+                self._report(source)
             elif self._poller.is_wake(fd):
                 self._queue_watched()
                 if not self._context.ok():
@@ -252,13 +253,17 @@ class EventExecutor(Executor):
             source.queued = True
             self._ready.append(source)
 
+    def _report(self, source: Source) -> None:
+        """Queue a source that something was reported of."""
+        source.pending = True
+        self._queue(source)
+
     def _queue_watched(self) -> None:
         """Queue what the watcher found ready."""
         while self._watched:
             source = self._table.find(self._watched.popleft())
-            if isinstance(source, WatchedSource):
-                source.pending = True
-                self._queue(source)
+            if source is not None:
+                self._report(source)
 
     # ---- serving
 
@@ -273,8 +278,13 @@ class EventExecutor(Executor):
                     more = False
                     self._coroutines.park(source)
                 else:
-                    more = source.serve_one()
-                    served += more
+                    ran = source.serve_one()
+                    served += ran
+                    more = ran and source.drains
+        except _rclpy.RCLError as error:
+            if not self._context.ok():  # shut down while the callback was on its way
+                raise ExternalShutdownException from error
+            raise
         finally:
             if more and not source.removed:
                 self._queue(source)

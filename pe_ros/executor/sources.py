@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from rclpy.clock_type import ClockType
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import await_or_execute
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.subscription import Subscription
 
 from pe_ros.executor.announcements import Announcements, Hook
@@ -29,17 +28,21 @@ class Source:
         node: the node it belongs to.
         entity: the rclpy subscription, timer, service, client, guard condition or waitable.
         queued: it waits in the executor's queue of ready sources.
+        pending: something was reported of it.
         removed: it is no longer served.
+        drains: after one item there may be another without a further announcement.
         fd: eventfd on which the middleware announces news, or -1.
     """
 
     hook: Hook | None = None
+    drains = True
 
     def __init__(self, executor: EventExecutor, node: Any, entity: Any) -> None:
         self.executor = executor
         self.node = node
         self.entity = entity
         self.queued = False
+        self.pending = False
         self.removed = False
         self.fd = -1
 
@@ -79,7 +82,7 @@ class Source:
         return group is None or bool(group.can_execute(self.entity))
 
     def serve_one(self) -> bool:
-        """Take one item and run its callback; False when there was none left."""
+        """Take one item and run its callback; False when there was none."""
         work = self.take()
         if work is None:
             return False
@@ -189,6 +192,7 @@ class TimerSource(Source):
     """
 
     hook = Hook.TIMER_RESET
+    drains = False
 
     def __init__(self, executor: EventExecutor, node: Any, entity: Any) -> None:
         super().__init__(executor, node, entity)
@@ -233,7 +237,20 @@ class TimerSource(Source):
             self.executor.timers_changed()
 
 
-class EventSource(Source):
+class ReportedSource(Source):
+    """Something that must be taken once for each report that it is ready, and not otherwise."""
+
+    drains = False
+
+    def serve_one(self) -> bool:
+        """Run the callback if the entity was reported since the last time."""
+        if not self.pending:
+            return False
+        self.pending = False
+        return super().serve_one()
+
+
+class EventSource(ReportedSource):
     """A QoS event of a publisher or subscription: deadline missed, incompatible peer, matched."""
 
     hook = Hook.EVENT
@@ -244,27 +261,16 @@ class EventSource(Source):
         return self.entity._EventHandler__event  # noqa: SLF001
 
     def take(self) -> Work | None:
-        """Take the event through a wait set of its own, which is how rclpy's waitables hand over data."""
-        return self.executor.take_waitable(self.entity) if _is_ready(self.entity, self.executor.context) else None
+        """Take the event; that it is there is known from the announcement, which a wait set no longer reports."""
+        self.entity._ready_to_take_data = True  # noqa: SLF001
+        try:
+            return self.executor.take_waitable(self.entity)
+        except InvalidHandle:
+            return None
 
 
-class WatchedSource(Source):
-    """Something only a wait set can wait for: the watcher reports it ready."""
-
-    def __init__(self, executor: EventExecutor, node: Any, entity: Any) -> None:
-        super().__init__(executor, node, entity)
-        self.pending = False
-
-    def serve_one(self) -> bool:
-        """Run the callback if the watcher reported the entity since the last time."""
-        if not self.pending:
-            return False
-        self.pending = False
-        return super().serve_one()
-
-
-class WaitableSource(WatchedSource):
-    """A waitable that is not a QoS event, such as an action server or client."""
+class WaitableSource(ReportedSource):
+    """A waitable that is not a QoS event, such as an action server or client; the watcher reports it."""
 
     def take(self) -> Work | None:
         """Take the data, and have the waitable watched again."""
@@ -276,31 +282,9 @@ class WaitableSource(WatchedSource):
         return work
 
 
-class GuardSource(WatchedSource):
-    """A guard condition: its callback runs once, however often it was triggered meanwhile."""
+class GuardSource(ReportedSource):
+    """A guard condition, reported by the watcher: its callback runs once, however often it was triggered meanwhile."""
 
     def take(self) -> Work | None:
         """Reset it."""
         return self.executor.take_guard_condition(self.entity)
-
-
-def _is_ready(waitable: Any, context: Any) -> bool:
-    """Ask a waitable, through a wait set, whether it has something; never blocks."""
-    try:
-        with waitable, context.handle:
-            count = waitable.get_num_entities()
-            wait_set = _rclpy.WaitSet(
-                count.num_subscriptions,
-                count.num_guard_conditions,
-                count.num_timers,
-                count.num_clients,
-                count.num_services,
-                count.num_events,
-                context.handle,
-            )
-            wait_set.clear_entities()
-            waitable.add_to_wait_set(wait_set)
-            wait_set.wait(0)
-            return bool(waitable.is_ready(wait_set))
-    except InvalidHandle:
-        return False
