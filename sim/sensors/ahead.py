@@ -50,7 +50,7 @@ class Ahead:
 
 
 def put_rows(kept: Array, new: Array, rows: Array | None) -> Array:
-    """Return ``new``, (..., B), where ``rows`` is None, else ``kept`` with its engagements ``rows`` made ``new``, (..., R)."""
+    """Return what is kept, (..., B), with ``new``, (..., R), in the engagements ``rows`` (indices; None for all)."""
     if rows is None:
         return new
     kept[..., rows] = new

@@ -7,7 +7,6 @@ identity, dropout, latency) is common to all kinds.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -141,15 +140,15 @@ class Quantity:
         name: e.g. range.
         unit: SI, e.g. m; '1' where it has none.
         angle: whether it wraps at +-pi.
-        low: least value that an erroneous reading shows.
-        high: greatest value that an erroneous reading shows.
+        low: least value that an erroneous reading shows, None for no bound.
+        high: greatest value that an erroneous reading shows, None for no bound.
     """
 
     name: str
     unit: str
     angle: bool = False
-    low: float = -math.inf
-    high: float = math.inf
+    low: float | None = None
+    high: float | None = None
 
 
 class Sensor(ABC):
@@ -184,7 +183,7 @@ class Sensor(ABC):
         (F, n, B), or (F, n, m, B) for a sensor of targets. The mask has the shape of one entry, or of all of them.
         """
 
-    def reset(self, rows: Array | None, batch: int) -> None:
+    def reset(self, rows: Array | None, batch: int) -> None:  # noqa: B027 - most kinds remember nothing
         """Forget earlier readings in the given engagements (indices; None for all B). Default: nothing is kept."""
 
     def false_values(self, draws: Array) -> Array:

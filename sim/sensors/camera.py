@@ -62,7 +62,7 @@ class Camera(Sensor):
     def measure(self, scene: Scene) -> Measured:
         """Return the projection of each target's centre; valid inside the image and the range."""
         xp, spec, distance = self.xp, self.spec, scene.distance
-        ahead, left, up = self._along_axis(*scene.sight_in_body)
+        ahead, left, up = self._along_axis(*scene.to_body(scene.sight))
         before = ahead > 1e-9
         scale = 1.0 / xp.where(before, ahead, 1.0)
         u = left * scale * (-1.0 / math.tan(0.5 * spec.horizontal_field))

@@ -39,15 +39,15 @@ class Misses:
     def _draw(self, numbers: Array) -> Array:
         return streams.uniform(self._xp, self._keys, numbers)
 
-    def missed(self, scene: Scene, sequence: Array) -> Array:
-        """Return which targets would not be detected even in view, bool (n, m, B)."""
+    def detected(self, scene: Scene, sequence: Array) -> Array:
+        """Return which targets would be detected if in view, bool (n, m, B)."""
         xp = self._xp
         draws = xp.permute_dims(self._ahead.of(sequence), (1, 0, 2))
         if self._range is None:
-            return draws >= self._probability
+            return draws < self._probability
         square = scene.distance / self._range
         square = square * square
-        return draws >= xp.exp(self._log * square * square)
+        return draws < xp.exp(self._log * square * square)
 
 
 class FalseAlarms:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +73,7 @@ class Errors:
         xp, quantity = self._xp, self._quantities[field]
         if quantity.angle:
             values[field] = wrap_angle(xp, values[field])
-        if quantity.low > -math.inf or quantity.high < math.inf:
+        if quantity.low is not None or quantity.high is not None:
             values[field] = xp.clip(values[field], quantity.low, quantity.high)
 
 

@@ -93,7 +93,10 @@ class Inbox:
             reading.arrival = xp.where(reading.taken, reading.arrival, NEVER)
         if self._slots == 0:
             return self._accept(reading, now)
-        self._keep([*self._pending, (reading, _scalar(xp, reading.arrival, least=True))])
+        first = _scalar(xp, reading.arrival, least=True)
+        if first < NEVER:
+            self._pending.append((reading, first))
+            self._earliest = min(self._earliest, first)
         return xp.zeros(self._shape, dtype=xp.bool)
 
     def deliver(self, now: Array) -> Array | None:

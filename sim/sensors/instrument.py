@@ -102,14 +102,14 @@ class DirectInstrument(Instrument):
         everybody = span if len(span) <= len(everybody) + 2 else everybody
         self._everybody = index_of(everybody)
         self._own = index_of([everybody.index(i) for i in own])
-        self._targets: slice | Array | None = None
+        self._targets: Any = None
         if self.others:
             rows = [[everybody.index(i) for i in chosen] for chosen in self.others]
             first = index_of(rows[0])
             alike = isinstance(first, slice) and all(row == rows[0] for row in rows)
             self._targets = first if alike else self._xp.asarray(rows)
             # In the sensor node only those needed are known to be alive.
-            self._measured = index_of(self.others[0]) if alike else self._xp.asarray(self.others)
+            self._measured: Any = index_of(self.others[0]) if alike else self._xp.asarray(self.others)
 
     def fields(self, place: int) -> list[tuple[str, str]]:
         """Return the quantities, of each target in turn where there are targets."""
@@ -154,11 +154,11 @@ class DirectInstrument(Instrument):
             there = there[None] if isinstance(self._measured, slice) else there
             valid = there if valid is None else valid & there
         if self._solids:
-            hidden = occluded(xp, self._solids, scene.own.position, scene.targets.position)
+            hidden: Array = occluded(xp, self._solids, scene.own.position, scene.targets.position)
             valid = ~hidden if valid is None else valid & ~hidden
         if self._misses is not None:
-            missed = self._misses.missed(scene, sequence)
-            valid = ~missed if valid is None else valid & ~missed
+            detected = self._misses.detected(scene, sequence)
+            valid = detected if valid is None else valid & detected
         return valid
 
     def _full(self, valid: Array | None, values: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from pe_sim.arrays import Array, dot, wrap_angle
+from pe_sim.arrays import Array, wrap_angle
 from pe_sim.quantities import Angle, Length
 from pe_sim.sensors.base import Measured, Quantity, Sensor, SensorSpec, TargetSensorSpec
 from pe_sim.sensors.scene import Scene
@@ -60,7 +60,7 @@ class FieldSpec(TargetSensorSpec):
 def direction_angles(scene: Scene) -> tuple[Array, Array]:
     """Return azimuth [rad; body, positive left] and elevation [rad; body, positive up] of the lines of sight."""
     xp = scene.xp
-    x, y, z = scene.sight_in_body
+    x, y, z = scene.to_body(scene.sight)
     return xp.atan2(y, x), xp.atan2(z, xp.sqrt(x * x + y * y))
 
 
@@ -81,11 +81,10 @@ class Radar(Sensor):
 
     def measure(self, scene: Scene) -> Measured:
         """Return the spherical coordinates of the line of sight; invalid outside range or field of view."""
-        xp, distance = self.xp, scene.distance
-        rate = dot(scene.sight, scene.relative_velocity) / xp.where(distance > 0.0, distance, 1.0)
+        distance = scene.distance
         azimuth, elevation = direction_angles(scene)
-        values = self.pack((distance, azimuth, elevation, rate))
-        return values, self.spec.sees(xp, distance, azimuth, elevation)
+        values = self.pack((distance, azimuth, elevation, scene.range_rate))
+        return values, self.spec.sees(self.xp, distance, azimuth, elevation)
 
     def false_values(self, draws: Array) -> Array:
         """Return detections anywhere in range and field of view, closing or opening."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
-from pe_sim.arrays import Array, Quaternion, Vector, length, rotate, rotate_back
+from pe_sim.arrays import Array, Quaternion, Vector, rotate, rotate_back
 from pe_sim.state import Motion
 
 OWN_ATTITUDE = slice(3, 7)
@@ -37,6 +36,12 @@ class Scene:
         self._block = block
         self._own = own
         self._targets = targets
+        self._own_motion: Motion | None = None
+        self._targets_motion: Motion | None = None
+        self._world_velocity: Array = None
+        self._sight: Array = None
+        self._relative_velocity: Array = None
+        self._distance: Array = None
         # Most vehicles here stay level; a turn about the vertical alone takes a third of the work.
         self._level = not bool(xp.any(block[3:5]))
 
@@ -48,37 +53,43 @@ class Scene:
         assert self._targets is not None, "a sensor of oneself has no targets"
         return x[:, None, self._targets] if isinstance(self._targets, slice) else x[:, self._targets]
 
-    @cached_property
+    @property
     def own(self) -> Motion:
         """Motion of the observers."""
-        return Motion(self._of_own(self._block))
+        if self._own_motion is None:
+            self._own_motion = Motion(self._of_own(self._block))
+        return self._own_motion
 
-    @cached_property
+    @property
     def targets(self) -> Motion:
         """Motion of the targets."""
-        return Motion(self._of_targets(self._block))
+        if self._targets_motion is None:
+            self._targets_motion = Motion(self._of_targets(self._block))
+        return self._targets_motion
 
-    @cached_property
-    def _world_velocity(self) -> Array:
-        """Velocity of everybody [m/s; world], (3, k, B)."""
-        block = self._block
-        out = self.xp.empty((3, *block.shape[1:]), dtype=self.xp.float64)
-        attitude, velocity = (block[3], block[4], block[5], block[6]), (block[7], block[8], block[9])
-        for i, part in enumerate(turn(attitude, velocity, level=self._level)):
-            out[i] = part
-        return out
+    def _velocities(self) -> Array:
+        """Return the velocity of everybody [m/s; world], (3, k, B)."""
+        if self._world_velocity is None:
+            block = self._block
+            out = self.xp.empty((3, *block.shape[1:]), dtype=self.xp.float64)
+            attitude, velocity = (block[3], block[4], block[5], block[6]), (block[7], block[8], block[9])
+            out[0], out[1], out[2] = turn(attitude, velocity, level=self._level)
+            self._world_velocity = out
+        return self._world_velocity
 
     @property
     def own_velocity(self) -> Vector:
         """Velocity of the observers [m/s; world]."""
-        v = self._of_own(self._world_velocity)
+        v = self._of_own(self._velocities())
         return (v[0], v[1], v[2])
 
-    @cached_property
+    @property
     def sight_block(self) -> Array:
         """Line of sight from observer to target [m; world], (3, n, m, B)."""
-        place = self._block[0:3]
-        return self._of_targets(place) - self._of_own(place)
+        if self._sight is None:
+            place = self._block[0:3]
+            self._sight = self._of_targets(place) - self._of_own(place)
+        return self._sight
 
     @property
     def sight(self) -> Vector:
@@ -86,11 +97,13 @@ class Scene:
         s = self.sight_block
         return (s[0], s[1], s[2])
 
-    @cached_property
+    @property
     def relative_velocity_block(self) -> Array:
         """Velocity of the target relative to the observer [m/s; world], (3, n, m, B)."""
-        velocity = self._world_velocity
-        return self._of_targets(velocity) - self._of_own(velocity)
+        if self._relative_velocity is None:
+            velocity = self._velocities()
+            self._relative_velocity = self._of_targets(velocity) - self._of_own(velocity)
+        return self._relative_velocity
 
     @property
     def relative_velocity(self) -> Vector:
@@ -98,15 +111,20 @@ class Scene:
         v = self.relative_velocity_block
         return (v[0], v[1], v[2])
 
-    @cached_property
+    @property
     def distance(self) -> Array:
         """Distance of the target [m], (n, m, B)."""
-        return length(self.xp, self.sight)
+        if self._distance is None:
+            x, y, z = self.sight_block * self.sight_block
+            self._distance = self.xp.sqrt(x + y + z)
+        return self._distance
 
-    @cached_property
-    def sight_in_body(self) -> Vector:
-        """Line of sight [m; body of the observer], each (n, m, B)."""
-        return self.to_body(self.sight)
+    @property
+    def range_rate(self) -> Array:
+        """Rate of change of the distance [m/s], (n, m, B); 0 where the distance is 0."""
+        xp, distance = self.xp, self.distance
+        x, y, z = self.sight_block * self.relative_velocity_block
+        return (x + y + z) / xp.where(distance > 0.0, distance, 1.0)
 
     def to_body(self, vector: Vector) -> Vector:
         """Return world components as components along the observers' body axes."""
