@@ -37,30 +37,6 @@ def nanoseconds(message: Time | Duration) -> int:
     return int(message.sec) * NANOSECONDS + int(message.nanosec)
 
 
-def odometry_message(column: list[float], stamp: Time, frame: str, child: str, in_play: bool) -> Odometry:
-    """Return the canonical state of one agent as odometry, to the last bit.
-
-    Args:
-        column: position 3, attitude 4 (x, y, z, w), velocity 3 and angular velocity 3 (body).
-        stamp: instant of the state.
-        frame: world frame.
-        child: body frame.
-        in_play: False marks a vehicle that is out of the engagement.
-    """
-    message = Odometry()
-    message.header.stamp = stamp
-    message.header.frame_id = frame
-    message.child_frame_id = child
-    pose, twist = message.pose.pose, message.twist.twist
-    place, turn = pose.position, pose.orientation
-    place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = column[:7]
-    linear, angular = twist.linear, twist.angular
-    linear.x, linear.y, linear.z, angular.x, angular.y, angular.z = column[7:]
-    if not in_play:
-        message.pose.covariance[0] = OUT_OF_PLAY
-    return message
-
-
 def state_column(message: Odometry) -> tuple[float, ...]:
     """Return the 13 components of the canonical state that odometry carries."""
     place, turn = message.pose.pose.position, message.pose.pose.orientation

@@ -14,16 +14,10 @@ from nav_msgs.msg import Odometry
 
 from pe_ros import qos, topics
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
-from pe_ros.conversions import (
-    duration_message,
-    in_play,
-    nanoseconds,
-    observation_message,
-    state_column,
-    time_message,
-)
+from pe_ros.conversions import duration_message, observation_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, WALL
 from pe_ros.msg import AgentStatus, Observation, ObservationLayout, SensorLayout
+from pe_ros.odometry_codec import decode
 from pe_ros.run_node import run
 from pe_sim.arrays import namespace
 from pe_sim.perception import Perception
@@ -33,7 +27,6 @@ from pe_sim.timing import NEVER, seconds
 
 KEPT_STAMPS = 16
 """Instants whose odometry may be incomplete at once; older ones are given up."""
-
 
 
 class Snapshot:
@@ -81,7 +74,8 @@ class SensorNode(AgentLifecycleNode):
         needed = sorted(set().union(*self._needs.values())) if self._needs else []
         self._inputs = [
             self.create_subscription(
-                Odometry, topics.odom(self.engagement.agents[i]), partial(self._hear_odom, i), qos.odom(self.pace)
+                Odometry, topics.odom(self.engagement.agents[i]), partial(self._hear_odom, i),
+                qos.odom(self.pace), raw=True,
             )
             for i in needed
         ]
@@ -125,16 +119,16 @@ class SensorNode(AgentLifecycleNode):
             for name in self._channels:
                 self._schedule(name, 0, self.episode, start)
 
-    def _hear_odom(self, index: int, message: Odometry) -> None:
+    def _hear_odom(self, index: int, message: bytes) -> None:
         if not self.active:
             return
-        column = state_column(message)
+        heard = decode(message)
         if self.pace == WALL:
-            self._newest[index] = (column, in_play(message))
+            self._newest[index] = (heard.column, heard.in_play)
             return
         if self.start is None:
             return
-        stamp = nanoseconds(message.header.stamp) - self.start
+        stamp = heard.stamp - self.start
         if stamp < 0:  # the end of the episode before
             return
         snapshot = self._snapshots.get(stamp)
@@ -142,8 +136,8 @@ class SensorNode(AgentLifecycleNode):
             snapshot = self._snapshots[stamp] = Snapshot(len(self.engagement.agents))
             while len(self._snapshots) > KEPT_STAMPS:
                 del self._snapshots[min(self._snapshots)]
-        snapshot.block[:, index, 0] = column
-        snapshot.alive[index, 0] = in_play(message)
+        snapshot.block[:, index, 0] = heard.column
+        snapshot.alive[index, 0] = heard.in_play
         snapshot.known.add(index)
         self._sample_due(stamp, snapshot)
 

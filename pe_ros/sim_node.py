@@ -21,9 +21,10 @@ from rosgraph_msgs.msg import Clock
 
 from pe_ros import qos, topics
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
-from pe_ros.conversions import action_values, nanoseconds, odometry_message, time_message
+from pe_ros.conversions import action_values, nanoseconds, time_message
 from pe_ros.engagement_node import LOCKSTEP, EngagementContext, logger
 from pe_ros.msg import Action
+from pe_ros.odometry_codec import OdometryWriter
 from pe_ros.referee_node import EpisodeView, RefereeNode
 from pe_ros.run_node import run
 from pe_sim.engagement import Engagement
@@ -75,6 +76,7 @@ class SimNode(Node):
         self._odometry = [
             self.create_publisher(Odometry, topics.odom(agent), qos.odom(self.pace)) for agent in self.engagement.agents
         ]
+        self._writers = [OdometryWriter(self._frame, f"{agent}/base_link") for agent in self.engagement.agents]
         self._applied = {
             agent: self.create_publisher(Action, topics.applied(agent), qos.applied(self.pace))
             for agent in self.engagement.agents
@@ -177,12 +179,8 @@ class SimNode(Node):
         if self._simulated and not last:
             self._time_publisher.publish(Clock(clock=stamp))
         block, alive = self._simulation.state.block, self._simulation.alive
-        for i, agent in enumerate(self.engagement.agents):
-            self._odometry[i].publish(
-                odometry_message(
-                    block[:, i, 0].tolist(), stamp, self._frame, f"{agent}/base_link", bool(alive[i, 0])
-                )
-            )
+        for i, (publisher, writer) in enumerate(zip(self._odometry, self._writers, strict=True)):
+            publisher.publish(writer.encode(block[:, i, 0].tolist(), now, playing=bool(alive[i, 0])))
         if self._simulated and not last and isinstance(self.time.alarms, SimulatedAlarms):
             self.time.alarms.set(now)
 
