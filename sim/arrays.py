@@ -39,7 +39,8 @@ def namespace(library: str = "numpy") -> Any:
         try:
             import array_api_compat.torch as torch_namespace
         except ImportError as fault:
-            raise ContractError("array library", "torch is not installed", cure="pip install 'pe_ros[train]'") from fault
+            cure = "pip install 'pe_ros[train]'"
+            raise ContractError("array library", "torch is not installed", cure=cure) from fault
         return torch_namespace
     if library != "numpy":
         raise ContractError("array library", "must be 'numpy' or 'torch'", library)
@@ -82,7 +83,9 @@ _LEAN: dict[str, Any] = {
 
 def batch_first(x: Array) -> Array:
     """Return the view (B, N, K) of an array stored as (K, N, B), or (B, N) of (N, B)."""
-    return x.transpose(2, 1, 0) if x.ndim == 3 and isinstance(x, np.ndarray) else x.permute(2, 1, 0) if x.ndim == 3 else x.T
+    if x.ndim == 2:
+        return x.T
+    return x.transpose(2, 1, 0) if isinstance(x, np.ndarray) else x.permute(2, 1, 0)
 
 
 def dot(a: Vector, b: Vector) -> Array:

@@ -1,4 +1,4 @@
-"""The safety gate: what an action must satisfy before it reaches a world or a robot. Pure; no ROS, no state of its own.
+"""The safety gate: what an action must satisfy before it reaches a world or a robot. No ROS, no memory of its own.
 
 Order: shape and finiteness first (a bad action never counts), then limits, then slew against the last action let
 through. The bits are GATE_* of pe_ros/Action.
@@ -16,7 +16,7 @@ from pe_sim.arrays import Array
 from pe_sim.schema import nearest
 
 if TYPE_CHECKING:
-    from pe_sim.engagement import GateSpec
+    from pe_sim.roles import GateSpec
 
 from pe_sim.errors import EngagementError
 
@@ -64,6 +64,7 @@ class ActionGate:
         self._low = xp.asarray(low)[:, None, None]
         self._high = xp.asarray(high)[:, None, None]
         self._step = xp.asarray(step)[:, None, None] if np.isfinite(step).any() else None
+        self._none: Array = None
 
     def check(self, values: Array, previous: Array, has_previous: Array) -> tuple[Array, Array]:
         """Return the action let through and the gate bits.
@@ -75,23 +76,29 @@ class ActionGate:
 
         Returns:
             The allowed action, float32 (A, n, B), equal to ``previous`` (or the middle of the limits) where a
-            value is not finite; and Gate bits, int32 (n, B).
+            value is not finite (NaN or infinite); and Gate bits, int64 (n, B).
         """
         xp = self._xp
+        allowed = xp.maximum(xp.minimum(xp.round(values) if self.action.discrete else values, self._high), self._low)
+        same = allowed == values
+        if self._step is None and bool(xp.all(same)):
+            return allowed, self._untouched(values.shape[1:])
         finite = xp.all(xp.isfinite(values), axis=0)
-        bits = xp.where(finite, 0, int(Gate.NOT_FINITE))
-        if not bool(xp.all(finite)):
-            rest = xp.where(has_previous, previous, xp.clip(xp.zeros_like(values), self._low, self._high))
-            values = xp.where(finite, values, rest)
-        allowed = xp.round(values) if self.action.discrete else values
-        allowed = xp.where(allowed < self._low, self._low, xp.where(allowed > self._high, self._high, allowed))
-        bits = bits | xp.where(xp.any(allowed != values, axis=0), int(Gate.CLIPPED), 0)
+        rest = xp.where(has_previous, previous, xp.clip(xp.zeros_like(values), self._low, self._high))
+        allowed = xp.where(finite, allowed, rest)
+        bits = xp.where(finite, xp.where(xp.all(same, axis=0), 0, int(Gate.CLIPPED)), int(Gate.NOT_FINITE))
         if self._step is not None:
             slow = xp.clip(allowed, previous - self._step, previous + self._step)
             slow = xp.where(has_previous, slow, allowed)
             bits = bits | xp.where(xp.any(slow != allowed, axis=0), int(Gate.SLEW), 0)
             allowed = slow
         return allowed, bits
+
+    def _untouched(self, shape: tuple[int, ...]) -> Array:
+        """Return Gate.NONE for all; nobody may write into it."""
+        if self._none is None or self._none.shape != shape:
+            self._none = self._xp.zeros(shape, dtype=self._xp.int64)
+        return self._none
 
 
 def _index(action: ActionSpec, name: str, path: str) -> int:

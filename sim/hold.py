@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pe_sim.actions import ActionSpec, Mode
@@ -10,16 +11,36 @@ from pe_sim.timing import NEVER
 from pe_sim.worlds.base import Command
 
 if TYPE_CHECKING:
-    from pe_sim.engagement import RoleSpec
+    from pe_sim.roles import RoleSpec
 
 EXPIRED = {"hold": Mode.EXECUTE, "coast": Mode.COAST, "stop": Mode.STOP}
 """What an expired action turns into, by the file's word for it."""
 
 
+@dataclass
+class _Pending:
+    """Actions under way.
+
+    Attributes:
+        values: float32 (A, n, B).
+        mode: int8 (n, B).
+        stamp: instant decided for [ns], int64 (n, B).
+        effect: instant of effect [ns], int64 (n, B); NEVER where there is none or it has come.
+        first: no action comes into effect before this time of the scheduler [ns].
+    """
+
+    values: Array
+    mode: Array
+    stamp: Array
+    effect: Array
+    first: int
+
+
 class ActionHold:
     """Actions of the n agents of one role in B engagements.
 
-    Before the first action has taken effect the agents coast.
+    Before the first action has taken effect the agents coast. Instants are those of each engagement; ``elapsed`` is
+    a time [ns] that runs evenly for the whole batch, by which the hold knows when it need not look at all.
 
     Attributes:
         newest: last action submitted, float32 (A, n, B).
@@ -33,89 +54,112 @@ class ActionHold:
         self._valid_for = spec.valid_for
         self._expired = EXPIRED[spec.action.on_expiry]
         self._shape = (action.size, agents, batch)
+        self._execute = xp.zeros((agents, batch), dtype=xp.int8)
         self.reset(None)
 
     def reset(self, rows: Array | None) -> None:
         """Forget every action in the given engagements (indices), None for all."""
-        xp = self._xp
-        size, agents, batch = self._shape
+        xp, shape = self._xp, self._shape[1:]
+        self._command: Command | None = None
+        self._next = 0
         if rows is None:
             self._values = xp.zeros(self._shape, dtype=xp.float32)
-            self._mode = xp.full((agents, batch), int(Mode.COAST), dtype=xp.int8)
-            self._stamp = xp.full((agents, batch), -1, dtype=xp.int64)
-            self._effect = xp.full((agents, batch), NEVER, dtype=xp.int64)
+            self._mode = xp.full(shape, int(Mode.COAST), dtype=xp.int8)
+            self._stamp = xp.full(shape, -1, dtype=xp.int64)
+            self._effect = xp.full(shape, NEVER, dtype=xp.int64)
             self.newest = xp.zeros(self._shape, dtype=xp.float32)
-            self.decided = xp.zeros((agents, batch), dtype=xp.bool)
-            self.stale = xp.zeros((agents, batch), dtype=xp.int64)
-            self._pending: list[tuple[Array, Array, Array, Array]] = []
-            self._plain = False
+            self.decided = xp.zeros(shape, dtype=xp.bool)
+            self.stale = xp.zeros(shape, dtype=xp.int64)
+            self._pending: list[_Pending] = []
             return
+        if self._mode is self._execute:
+            self._mode = self._execute + 0
         for array, value in (
             (self._values, 0.0), (self._mode, int(Mode.COAST)), (self._stamp, -1), (self._effect, NEVER),
             (self.newest, 0.0), (self.decided, False), (self.stale, 0),
         ):
             array[..., rows] = value
-        for _, _, _, effect in self._pending:
-            effect[..., rows] = NEVER
-        self._plain = False
+        for pending in self._pending:
+            pending.effect[..., rows] = NEVER
 
     def put(
-        self, values: Array, where: Array, stamp: Array, effect: Array | None = None, mode: Array | None = None
+        self, values: Array, where: Array, stamp: Array, effect: Array | None = None, mode: Array | None = None,
+        elapsed: int | None = None,
     ) -> None:
         """Take actions decided at ``stamp``.
 
         Args:
-            values: float32 (A, n, B).
+            values: float32 (A, n, B); kept, not copied.
             where: who decided, bool (n, B).
             stamp: instant decided for [ns], int64 (B,) or (n, B).
             effect: instant of effect [ns], int64 (n, B); default stamp + latency.
             mode: how to carry it out, int8 (n, B); default EXECUTE.
+            elapsed: the scheduler's time [ns], if :meth:`command` is told it too.
         """
         xp = self._xp
         everyone = bool(xp.all(where))
         self.newest = values if everyone else xp.where(where, values, self.newest)
-        self.decided = where if everyone else self.decided | where
+        self.decided = where | self.decided
+        by_the_file = effect is None
+        mode = self._execute if mode is None else mode + self._execute
         if effect is None:
             effect = stamp + self._latency
-        if mode is None:
-            mode = xp.zeros(self._shape[1:], dtype=xp.int8)
-        if everyone and self._latency == 0 and not self._pending:
+        if everyone and by_the_file and self._latency == 0 and not self._pending and elapsed is not None:
             # The common case in training: all decide, at once in effect; 'command' has nothing to merge.
-            self._values, self._mode, self._plain = values, mode, True
+            self._values, self._mode = values, mode
             self._stamp = stamp + xp.zeros_like(self._stamp)
-            self._effect = effect + xp.zeros_like(self._effect)
+            self._effect = self._stamp + 0
+            self._command, self._next = None, elapsed
             return
+        stamp = stamp + xp.zeros_like(self._stamp)
         effect = xp.where(where, effect, NEVER)
-        self._pending.append((values, mode, stamp + xp.zeros_like(self._stamp), effect))
+        first = 0 if elapsed is None or not by_the_file else elapsed + self._latency
+        self._pending.append(_Pending(values, mode, stamp, effect, first))
+        self._next = min(self._next, first)
 
-    def command(self, now: Array) -> Command:
-        """Return the action in effect at an instant [ns], int64 (B,)."""
+    def command(self, now: Array, elapsed: int | None = None) -> Command:
+        """Return the action in effect at an instant [ns], int64 (B,). Ask once per tick, in order."""
+        if self._command is not None and elapsed is not None and elapsed < self._next:
+            return self._command
         xp = self._xp
         if self._pending:
-            self._take_effect(now)
-        expired = (now >= self._effect + self._valid_for) & (self._stamp >= 0)
-        if bool(xp.any(expired)) and self._expired is not Mode.EXECUTE:
-            mode = xp.where(expired, xp.asarray(int(self._expired), dtype=xp.int8), self._mode)
-            return Command(self._values, mode)
-        if self._plain or not bool(xp.any(self._mode != int(Mode.EXECUTE))):
-            return Command(self._values, None)
-        return Command(self._values, self._mode)
+            self._take_effect(now, elapsed)
+        upcoming = [pending.first for pending in self._pending]
+        mode = self._mode
+        if self._expired is not Mode.EXECUTE:
+            left = self._effect - now + self._valid_for
+            expired = (left <= 0) & (self._stamp >= 0)
+            if bool(xp.any(expired)):
+                mode = xp.where(expired, xp.asarray(int(self._expired), dtype=xp.int8), mode)
+            # Every engagement that runs moves on by one tick a tick: the least time left is time until then.
+            soonest = xp.min(xp.where(expired | (self._stamp < 0), NEVER, left))
+            upcoming.append((elapsed or 0) + int(soonest))
+        self._next = min(upcoming, default=int(NEVER))
+        plain = mode is self._execute or not bool(xp.any(mode != int(Mode.EXECUTE)))
+        self._command = Command(self._values, None if plain else mode)
+        return self._command
 
-    def _take_effect(self, now: Array) -> None:
+    def _take_effect(self, now: Array, elapsed: int | None) -> None:
         xp = self._xp
         kept = []
-        self._plain = False
-        for values, mode, stamp, effect in self._pending:
-            come = effect <= now
-            newer = come & (stamp > self._stamp)
+        for pending in self._pending:
+            if elapsed is not None and elapsed < pending.first:
+                kept.append(pending)
+                continue
+            come = pending.effect <= now
+            newer = come & (pending.stamp > self._stamp)
+            if bool(xp.all(newer)):
+                self._values, self._mode = pending.values, pending.mode
+                self._stamp, self._effect = pending.stamp, pending.effect
+                continue
             self.stale = self.stale + xp.astype(come & ~newer, xp.int64)
-            self._values = xp.where(newer, values, self._values)
-            self._mode = xp.where(newer, mode, self._mode)
-            self._stamp = xp.where(newer, stamp, self._stamp)
-            self._effect = xp.where(newer, effect, self._effect)
-            rest = xp.where(come, NEVER, effect)
-            if bool(xp.any(rest < NEVER)):
-                kept.append((values, mode, stamp, rest))
+            self._values = xp.where(newer, pending.values, self._values)
+            self._mode = xp.where(newer, pending.mode, self._mode)
+            self._stamp = xp.where(newer, pending.stamp, self._stamp)
+            self._effect = xp.where(newer, pending.effect, self._effect)
+            pending.effect = xp.where(come, NEVER, pending.effect)
+            if bool(xp.any(pending.effect < NEVER)):
+                kept.append(pending)
         self._pending = kept
 
     @property

@@ -73,12 +73,15 @@ def due_at(
         if not schedule.due[clock]:
             return None, None
         return running, xp.full(tick.shape, int(schedule.newest[clock]), dtype=xp.int64)
-    taken = xp.take(xp.asarray(schedule.due), tick)
+    if schedule.every_tick:
+        return running, tick
+    due, newest = schedule.tables(xp)
+    taken = xp.take(due, tick)
     if running is not None:  # an ended engagement stays at its last tick: nothing is due there again
         taken = taken & running
     if not bool(xp.any(taken)):
         return None, None
-    return taken, xp.take(xp.asarray(schedule.newest), tick)
+    return taken, xp.take(newest, tick)
 
 
 class Triggers:
@@ -123,7 +126,10 @@ class Triggers:
             self._clear(rows)
 
     def due(self, tick: Array, clock: int | None, running: Array | None = None) -> Array | None:
-        """Return which agents decide at this tick, bool (n, B); None for nobody. Call once per tick, in order."""
+        """Return which agents decide at this tick, bool (n, B); None for nobody. Call once per tick, in order.
+
+        Nobody may write into the array.
+        """
         xp = self._xp
         taken, number = due_at(xp, self.schedule, tick, clock, running)
         if self._timing is None:

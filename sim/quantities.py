@@ -5,7 +5,7 @@ Durations become integer nanoseconds and rates exact fractions, so that no perio
 
 from __future__ import annotations
 
-import math
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
@@ -15,6 +15,20 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from pe_sim.timing import NANOSECONDS, to_nanoseconds
+
+_NUMBER = r"[-+]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][-+]?\d{1,3})?"
+_TEXT = re.compile(_NUMBER + r"( ?[A-Za-z°µμ%][A-Za-z°µμ%0-9 /*^().²³-]{0,40})?")
+"""A number and perhaps a unit: what the unit library would also take (powers of numbers, sums) is never meant."""
+
+_RATIO = re.compile(r"\d{1,18}/0*[1-9]\d{0,17}( [A-Za-z]{1,20})?")
+"""A rate as a ratio of integers: '30000/1001 Hz'."""
+
+MAX_POWER = 40
+"""Quantities lie between 10^-40 and 10^40 in size, or are zero."""
+
+
+MAX_DURATION = 10_000_000
+"""Longest duration in a file [s], some 115 days."""
 
 
 @cache
@@ -29,6 +43,8 @@ def _parse_text(text: str, unit: str) -> Decimal:
     """Return the magnitude of a text quantity in ``unit``."""
     import pint
 
+    if not _TEXT.fullmatch(text):
+        raise PydanticCustomError("unit", "not a quantity in {unit}: expected a number and a unit", {"unit": unit})
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -57,25 +73,22 @@ def exact(value: Any, unit: str) -> Fraction:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise PydanticCustomError("unit", "expected a number or a quantity in {unit}", {"unit": unit})
-    if isinstance(value, int):
-        return Fraction(value)
-    if isinstance(value, str) and "/" in value:
+    if isinstance(value, str) and _RATIO.fullmatch(value):
         number, _, rest = value.partition(" ")
         if rest.strip() in ("", unit):
-            try:
-                return Fraction(number)
-            except (ValueError, ZeroDivisionError):
-                pass
-    decimal = Decimal(repr(value)) if isinstance(value, float) else _parse_text(value.strip(), unit)
+            return Fraction(number)
+    decimal = _parse_text(value.strip(), unit) if isinstance(value, str) else Decimal(repr(value))
     if not decimal.is_finite():
         raise PydanticCustomError("unit", "must be finite")
+    if decimal and abs(decimal.adjusted()) > MAX_POWER:
+        raise PydanticCustomError("unit", "is out of any sensible range")
     return Fraction(decimal)
 
 
 def _number(unit: str) -> BeforeValidator:
     def parse(value: Any) -> float:
         # A plain float is taken as it is: going through text would be exact too, but slower.
-        if isinstance(value, float) and math.isfinite(value):
+        if isinstance(value, float) and abs(value) < 1e30 and (abs(value) > 1e-30 or value == 0.0):
             return value
         return float(exact(value, unit))
 
@@ -100,13 +113,18 @@ def _show_rate(value: Fraction) -> str:
 
 
 def _parse_time(value: Any) -> int:
-    return to_nanoseconds(exact(value, "s"))
+    duration = exact(value, "s")
+    if abs(duration) > MAX_DURATION:
+        raise PydanticCustomError("duration", "must not be longer than {most} s", {"most": MAX_DURATION})
+    return to_nanoseconds(duration)
 
 
 def _parse_rate(value: Any) -> Fraction:
     rate = exact(value, "Hz")
     if rate <= 0:
         raise PydanticCustomError("rate", "a rate must be greater than 0 Hz")
+    if not 1 / Fraction(MAX_DURATION) <= rate <= NANOSECONDS:
+        raise PydanticCustomError("rate", "a rate must be between 0.0000001 Hz and 1,000,000,000 Hz")
     # Exact decimals with very long denominators buy nothing below a nanosecond in a day.
     return rate.limit_denominator(10_000_000)
 

@@ -1,40 +1,46 @@
-"""Rules: capture, time limit, outcome. The judge of an engagement, in simulation and on robots alike."""
+"""Rules: capture, escape, time limit, outcome. The judge of an engagement, in simulation and on robots alike."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pe_sim.arrays import Array, length, subtract
-from pe_sim.quantities import Duration, Length
-from pe_sim.rewards import Rewards, RewardSpec
+from pe_sim.arrays import Array
+from pe_sim.capture import Capture, CaptureSpec, Scene
+from pe_sim.quantities import Duration
+from pe_sim.regions import Region
+from pe_sim.rewards import Events, Rewards, RewardSpec
+from pe_sim.scales import scales_of
 from pe_sim.schema import Strict, nearest
 from pe_sim.state import State
-from pe_sim.timing import to_nanoseconds
+from pe_sim.timing import seconds, to_nanoseconds
 
-OUTCOMES = ("", "capture", "timeout", "failure", "aborted", "stopped")
+if TYPE_CHECKING:
+    from pe_sim.engagement import Engagement
+
+OUTCOMES = ("", "capture", "timeout", "failure", "aborted", "stopped", "escape")
 """Names of the outcome codes; '' while running. 'failure': every agent of a side ended by its own motion."""
 
-RUNNING, CAPTURE, TIMEOUT, FAILURE, ABORTED, STOPPED = range(len(OUTCOMES))
+RUNNING, CAPTURE, TIMEOUT, FAILURE, ABORTED, STOPPED, ESCAPE = range(len(OUTCOMES))
 
 FAR = 1e9
 """Distance [m] that stands for 'no opponent'."""
 
 
-class CaptureSpec(Strict):
-    """When an evader is caught.
+class EscapeSpec(Strict):
+    """When an evader gets away: it reaches the goal without being caught at that tick.
 
     Attributes:
-        radius: caught when a pursuer is nearer than this [m].
-        ends: whether the episode ends when 'all' evaders are caught or 'any' of them.
+        region: the goal.
+        ends: whether the episode ends when 'any' evader has escaped, or when 'all' are out of play.
     """
 
-    radius: Annotated[Length, Field(gt=0.0)] = 1.0
-    ends: Literal["any", "all"] = "all"
+    region: Region
+    ends: Literal["any", "all"] = "any"
 
 
 class RulesSpec(Strict):
@@ -44,6 +50,7 @@ class RulesSpec(Strict):
         pursuers: team that chases.
         evaders: team that is chased.
         capture: when an evader is caught.
+        escape: when an evader gets away; left out, only by the time limit.
         time_limit: engagement time after which the episode ends [s].
         max_step: the same as a number of ticks, instead of ``time_limit``.
         rewards: what each agent receives.
@@ -52,6 +59,7 @@ class RulesSpec(Strict):
     pursuers: str = "pursuers"
     evaders: str = "evaders"
     capture: CaptureSpec = CaptureSpec()
+    escape: EscapeSpec | None = None
     time_limit: Annotated[Duration, Field(gt=0)] = to_nanoseconds(Fraction(60))
     max_step: Annotated[int, Field(ge=1)] | None = None
     rewards: RewardSpec = RewardSpec()
@@ -62,9 +70,13 @@ class RulesSpec(Strict):
             raise PydanticCustomError("teams", "pursuers and evaders must be two teams")
         return self
 
-    def check(self, teams: set[str], horizon: int) -> None:
-        """Refuse rules that name a team nobody belongs to."""
-        del horizon
+    def check(self, engagement: Engagement) -> None:
+        """Refuse rules that name a team nobody belongs to, or that no team can fulfil.
+
+        Raises:
+            PydanticCustomError: with path and rule.
+        """
+        teams = engagement.teams
         named = {"pursuers": self.pursuers, "evaders": self.evaders}
         named.update({f"rewards.terms.{i}.team": term.team for i, term in enumerate(self.rewards.terms)})
         for key, team in named.items():
@@ -72,8 +84,15 @@ class RulesSpec(Strict):
                 raise PydanticCustomError(
                     "teams",
                     "rules.{key}: no role belongs to the team {team}; {nearest}",
-                    {"key": key, "team": repr(team), "nearest": nearest(team, teams)},
+                    {"key": key, "team": repr(team), "nearest": nearest(team, set(teams))},
                 )
+        if teams.count(self.pursuers) < self.capture.fewest:
+            raise PydanticCustomError(
+                "capture", "rules.capture: takes {fewest} pursuers, of which there are {count}",
+                {"fewest": self.capture.fewest, "count": teams.count(self.pursuers)},
+            )
+        if self.rewards.normalise:
+            scales_of(engagement)
 
 
 @dataclass
@@ -84,9 +103,10 @@ class Verdict:
         alive: agents still in play, bool (N, B).
         terminated: episodes ended by the game itself, bool (B,).
         truncated: episodes ended by the time limit, bool (B,).
-        outcome: index into :data:`OUTCOMES`, int8 (B,).
+        outcome: index into :data:`OUTCOMES`, int64 (B,).
         rewards: rewards of the tick, float64 (N, B).
         distances: pursuer to evader [m], (P, E, B).
+        quiet: whether by construction nobody left play and no episode ended.
     """
 
     alive: Array
@@ -95,6 +115,7 @@ class Verdict:
     outcome: Array
     rewards: Array
     distances: Array
+    quiet: bool = False
 
 
 def index_block(indices: list[int]) -> slice | list[int]:
@@ -104,26 +125,63 @@ def index_block(indices: list[int]) -> slice | list[int]:
 
 
 class Rules:
-    """Judges a batch of engagements tick by tick."""
+    """Judges a batch of engagements tick by tick.
 
-    def __init__(self, spec: RulesSpec, teams: tuple[str, ...], horizon: int, xp: Any) -> None:
+    Attributes:
+        pursuers: indices of the pursuers, P of them.
+        evaders: indices of the evaders, E of them.
+    """
+
+    def __init__(
+        self, spec: RulesSpec, teams: tuple[str, ...], horizon: int, xp: Any, *, tick: int = 10_000_000, axes: int = 3,
+        scales: tuple[float, tuple[float, ...]] | None = None,
+    ) -> None:
         self._spec = spec
         self._xp = xp
         self._horizon = horizon
+        self._axes = axes
+        self._agents = len(teams)
         self.pursuers = [i for i, team in enumerate(teams) if team == spec.pursuers]
         self.evaders = [i for i, team in enumerate(teams) if team == spec.evaders]
         self._pursuers = index_block(self.pursuers)
         self._evaders = index_block(self.evaders)
-        self._rewards = Rewards(spec.rewards, teams, xp)
+        self._capture = Capture(spec.capture, tick, xp)
+        self._rewards = Rewards(
+            spec.rewards, teams, self.pursuers, self.evaders, tick=seconds(tick), scales=scales, xp=xp
+        )
+        self._nothing: tuple[Array, Array, Array] | None = None
+
+    @classmethod
+    def of(cls, engagement: Engagement, xp: Any) -> Rules:
+        """Return the judge of an engagement."""
+        return cls(
+            engagement.rules, engagement.teams, engagement.horizon, xp, tick=engagement.world.tick,
+            axes=2 if engagement.world.backend == "grid" else 3,
+            scales=scales_of(engagement) if engagement.rules.rewards.normalise else None,
+        )
+
+    def reset(self, state: State, rows: Array | None) -> Array:
+        """Begin episodes in the given engagements (indices; None for all); return the distances, (P, E, B)."""
+        relative, distance = self._measure(state)
+        self._capture.reset(relative, rows)
+        return distance
 
     def distances(self, state: State) -> Array:
         """Return the distance of each pursuer to each evader [m], (P, E, B)."""
-        block = state.block
-        p = block[:3, self._pursuers][:, :, None]
-        e = block[:3, self._evaders][:, None, :]
-        return length(self._xp, subtract((p[0], p[1], p[2]), (e[0], e[1], e[2])))
+        return self._measure(state)[1]
 
-    def judge(self, state: State, alive: Array, tick: Array, failed: Array | None) -> Verdict:
+    def _measure(self, state: State) -> tuple[Array, Array]:
+        """Return pursuer minus evader [m; world], (axes, P, E, B), and its length, (P, E, B)."""
+        place = state.block[: self._axes]
+        relative = place[:, self._pursuers][:, :, None] - place[:, self._evaders][:, None]
+        square = relative * relative
+        total = square[0] + square[1]
+        return relative, self._xp.sqrt(total if self._axes == 2 else total + square[2])
+
+    def judge(
+        self, state: State, alive: Array, tick: Array, failed: Array | None, clock: int | None = None,
+        everyone: bool = False,
+    ) -> Verdict:
         """Judge the state after a tick.
 
         Args:
@@ -131,34 +189,95 @@ class Rules:
             alive: agents alive before it, bool (N, B).
             tick: number of the tick just completed, int64 (B,).
             failed: agents whose motion ended by itself, bool (N, B), or None.
+            clock: the tick's number where it is one for all engagements, else None.
+            everyone: whether all agents are known to be alive before it.
         """
         xp = self._xp
-        distance = self.distances(state)
-        before = alive
-        if failed is not None:
-            alive = alive & ~failed
-        in_play = alive[self._pursuers][:, None] & alive[self._evaders][None, :]
-        counted = xp.where(in_play, distance, FAR)
-        caught = xp.any(counted < self._spec.capture.radius, axis=0)
-        after = xp.asarray(alive, copy=True)
-        after[self._evaders] = alive[self._evaders] & ~caught
-        timeout = tick >= self._horizon
-        captured = xp.any(caught, axis=0)
-        free = xp.any(after[self._evaders], axis=0)
-        capture_ends = captured & ((~free) if self._spec.capture.ends == "all" else captured)
-        no_pursuer = ~xp.any(after[self._pursuers], axis=0)
-        failure = (no_pursuer | ~free) & ~capture_ends
-        terminated = capture_ends | failure
-        truncated = timeout & ~terminated
-        outcome = xp.where(capture_ends, CAPTURE, xp.where(failure, FAILURE, xp.where(truncated, TIMEOUT, RUNNING)))
-        rewards = self._rewards.of_tick(state, self._nearest(counted), captured, truncated, before)
+        relative, distance = self._measure(state)
+        before = None if everyone else alive
+        crashed = None if failed is None else failed & alive
+        if crashed is not None and not bool(xp.any(crashed)):
+            crashed = None
+        after = alive if crashed is None else alive & ~crashed
+        chasing, running = after[self._pursuers], after[self._evaders]
+        in_play = None if everyone and crashed is None else chasing[:, None] & running[None]
+        caught, captors = self._caught(state, relative, distance, in_play, (chasing, running), tick)
+        escaped = self._escaped(state, running, caught)
+        timeout = None if clock is not None and clock < self._horizon else tick >= self._horizon
+        events = Events(caught, captors, escaped, crashed)
+        nearest_to = self._nearest(distance, in_play) if self._rewards.needs_nearest else None
+        shape = (self._agents, distance.shape[-1])
+        if caught is None and escaped is None and crashed is None and timeout is None and everyone:
+            terminated, outcome, nothing = self._calm(shape)
+            rewards = nothing
+            if not self._rewards.only_events:
+                rewards = self._rewards.of_tick(state, nearest_to, events, None, shape)
+            return Verdict(alive, terminated, terminated, outcome, rewards, distance, quiet=True)
+        after = self._out_of_play(after, caught, escaped)
+        terminated, outcome = self._ended(after, caught, escaped)
+        truncated = terminated & False if timeout is None else timeout & ~terminated
+        events.timeout = truncated
+        outcome = xp.where(truncated, TIMEOUT, outcome)
+        rewards = self._rewards.of_tick(state, nearest_to, events, before, shape)
         return Verdict(after, terminated, truncated, outcome, rewards, distance)
 
-    def _nearest(self, counted: Array) -> Array:
-        """Return each agent's distance to its nearest opponent in play, 0 where there is none."""
+    def _calm(self, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+        """Return 'not ended', 'running' and 'no reward' for a batch; nobody may write into them."""
+        if self._nothing is None or self._nothing[0].shape[0] != shape[1]:
+            xp = self._xp
+            self._nothing = (
+                xp.zeros(shape[1:], dtype=xp.bool), xp.full(shape[1:], RUNNING, dtype=xp.int64),
+                xp.zeros(shape, dtype=xp.float64),
+            )
+        return self._nothing
+
+    def _caught(
+        self, state: State, relative: Array, distance: Array, in_play: Array | None, sides: tuple[Array, Array],
+        tick: Array,
+    ) -> tuple[Array | None, Array | None]:
+        place = state.block[:3]
+        scene = Scene(
+            relative, distance, in_play, place[:, self._pursuers], place[:, self._evaders], sides[0], sides[1]
+        )
+        return self._capture.judge(scene, tick)
+
+    def _escaped(self, state: State, running: Array, caught: Array | None) -> Array | None:
+        if self._spec.escape is None:
+            return None
+        escaped = self._spec.escape.region.contains(self._xp, state.block[:3, self._evaders]) & running
+        if caught is not None:
+            escaped = escaped & ~caught
+        return escaped if bool(self._xp.any(escaped)) else None
+
+    def _out_of_play(self, alive: Array, caught: Array | None, escaped: Array | None) -> Array:
+        if caught is None and escaped is None:
+            return alive
+        after = self._xp.asarray(alive, copy=True)
+        for gone in (caught, escaped):
+            if gone is not None:
+                after[self._evaders] = after[self._evaders] & ~gone
+        return after
+
+    def _ended(self, after: Array, caught: Array | None, escaped: Array | None) -> tuple[Array, Array]:
+        """Return which episodes the game itself has ended, bool (B,), and the outcome, int64 (B,)."""
+        xp, spec = self._xp, self._spec
+        nobody = ~xp.any(after[self._evaders], axis=0)
+        capture = escape = nobody & False
+        if caught is not None:
+            captured = xp.any(caught, axis=0)
+            capture = captured & nobody if spec.capture.ends == "all" else captured
+        if escaped is not None and spec.escape is not None:
+            away = xp.any(escaped, axis=0)
+            escape = (away & nobody if spec.escape.ends == "all" else away) & ~capture
+        failure = (nobody | ~xp.any(after[self._pursuers], axis=0)) & ~capture & ~escape
+        outcome = xp.where(capture, CAPTURE, xp.where(escape, ESCAPE, xp.where(failure, FAILURE, RUNNING)))
+        return capture | escape | failure, outcome
+
+    def _nearest(self, distance: Array, in_play: Array | None) -> Array:
+        """Return each agent's distance to its nearest opponent in play, (N, B), 0 where there is none."""
         xp = self._xp
-        agents = len(self.pursuers) + len(self.evaders)
-        out = xp.zeros((agents, counted.shape[-1]), dtype=xp.float64)
+        out = xp.zeros((self._agents, distance.shape[-1]), dtype=xp.float64)
+        counted = distance if in_play is None else xp.where(in_play, distance, FAR)
         for own, nearest_to in ((self._pursuers, xp.min(counted, axis=1)), (self._evaders, xp.min(counted, axis=0))):
-            out[own] = xp.where(nearest_to < FAR, nearest_to, 0.0)
+            out[own] = nearest_to if in_play is None else xp.where(nearest_to < FAR, nearest_to, 0.0)
         return out

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pe_sim.errors import EngagementError
 
@@ -22,7 +24,8 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 class Strict(BaseModel):
     """A section of the file: unknown keys are refused with the nearest valid one; immutable once read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, validate_default=True)
+    # Defaults are not validated: a duration's default is in nanoseconds, a number in the file is in seconds.
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -38,6 +41,44 @@ class Strict(BaseModel):
         return data
 
 
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
+"""What can stand in a topic's name."""
+
+
+def refuse_unfit_name(name: Any, what: str) -> None:
+    """Refuse a name that cannot be part of a topic's name."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise PydanticCustomError(
+            "name",
+            "{what} is part of topic names: letters, digits and single underscores, beginning with a letter",
+            {"what": what, "at": str(name)},
+        )
+
+
+@contextmanager
+def located(key: str, value: Any) -> Iterator[None]:
+    """Put a key before the path of every fault found inside.
+
+    Raises:
+        ValidationError: instead of a ValidationError or PydanticCustomError.
+    """
+    try:
+        yield
+    except ValidationError as fault:
+        details = [
+            InitErrorDetails(
+                type=PydanticCustomError(line["type"], "{_text}", {**line.get("ctx", {}), "_text": line["msg"]}),
+                loc=(key, *line["loc"]),
+                input=line["input"],
+            )
+            for line in fault.errors(include_url=False)
+        ]
+        raise ValidationError.from_exception_data(fault.title, details) from fault
+    except PydanticCustomError as fault:
+        detail = InitErrorDetails(type=fault, loc=(key,), input=value)
+        raise ValidationError.from_exception_data(key, [detail]) from fault
+
+
 def as_engagement_error(fault: ValidationError, root: str) -> EngagementError:
     """Return the first fault of a validation as an error with the path of the key, the rule and the value."""
     errors = fault.errors(include_url=False)
@@ -45,12 +86,13 @@ def as_engagement_error(fault: ValidationError, root: str) -> EngagementError:
     path = ".".join(str(part) for part in first["loc"])
     value: Any = first.get("input")
     rule = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "unknown_key":
-        path = f"{path}.{first['ctx']['at']}" if path else str(first["ctx"]["at"])
+    at = first.get("ctx", {}).get("at")
+    if at is not None:  # the fault is found in the section, but lies in one of its keys
+        path = f"{path}.{at}" if path else str(at)
         value = None
     if first["type"] == "missing":
         value = None
-    if isinstance(value, dict) and len(str(value)) > 80:
+    if isinstance(value, dict | list | tuple | BaseModel) and len(str(value)) > 80:
         value = None
     more = f"{len(errors) - 1} more faults after this one" if len(errors) > 1 else ""
     return EngagementError(f"{root}: {path}" if path else root, rule, value, more)

@@ -17,7 +17,6 @@ trajectory depends on the engagement, the seed and the policies only.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from pe_sim import registry, streams
 from pe_sim.actions import ActionSpec
@@ -28,7 +27,7 @@ from pe_sim.hold import ActionHold
 from pe_sim.perception import Perception, Triggers
 from pe_sim.rules import RUNNING, Rules, Verdict
 from pe_sim.state import State
-from pe_sim.timing import seconds
+from pe_sim.timing import NEVER, seconds
 from pe_sim.worlds.base import Command, World
 
 
@@ -80,7 +79,7 @@ class Simulation:
         self.batch = batch
         self.xp = xp = namespace(library)
         self.world: World = registry.lookup("pe_sim.worlds", engagement.world.backend)(engagement, batch, xp)
-        self.rules = Rules(engagement.rules, engagement.teams, engagement.horizon, xp)
+        self.rules = Rules.of(engagement, xp)
         self.roles = {name: self._role(name, sensing) for name in engagement.roles}
         self.tick: Array = xp.zeros((batch,), dtype=xp.int64)
         self.alive: Array = xp.ones((len(engagement.agents), batch), dtype=xp.bool)
@@ -94,6 +93,9 @@ class Simulation:
         self.roots: Array = xp.zeros((batch,), dtype=xp.int64)
         self._everyone = True
         self._clock: int | None = None
+        self._tick_length = engagement.world.tick
+        self._elapsed = 0
+        self._now: Array = self.tick * self._tick_length
 
     def _role(self, name: str, sensing: bool) -> RoleRuntime:
         spec = self.engagement.roles[name]
@@ -113,7 +115,7 @@ class Simulation:
     @property
     def now(self) -> Array:
         """Present instant of each engagement [ns], int64 (B,)."""
-        return self.tick * self.engagement.world.tick
+        return self._now
 
     def reset(self, seeds: Array, episodes: Array, rows: Array | None = None) -> None:
         """Begin episodes.
@@ -136,18 +138,21 @@ class Simulation:
         self.outcome[where] = RUNNING
         self.truncated[where] = False
         self.rewards[:, where] = 0.0
-        self.distances = self.rules.distances(self.state)
+        self.distances = self.rules.reset(self.state, rows)
         for role in self.roles.values():
             role.hold.reset(rows)
             role.triggers.reset(roots, rows)
             if role.perception is not None:
                 role.perception.reset(roots, rows)
         self._everyone = bool(xp.all(self.alive)) and bool(xp.all(self.running))
+        self._now = self.tick * self._tick_length
         self._clock = 0 if rows is None else self._common_tick()
 
     def _common_tick(self) -> int | None:
-        first = self.tick[0]
-        return int(first) if bool(self.xp.all(self.tick == first)) else None
+        """Return the tick that all running engagements are at, None where they are at different ones."""
+        xp = self.xp
+        first = int(xp.min(xp.where(self.running, self.tick, NEVER)))
+        return first if first == int(xp.max(xp.where(self.running, self.tick, -1))) else None
 
     def sense(self) -> None:
         """Take the readings due now and deliver those that have arrived."""
@@ -179,33 +184,33 @@ class Simulation:
         """
         runtime = self.roles[role]
         allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
-        runtime.hold.put(allowed, due, self.now)
+        runtime.hold.put(allowed, due, self._now, elapsed=self._elapsed)
         return bits
 
     def commands(self) -> dict[str, Command]:
         """Return the actions in effect now, those that have come into effect and those that have expired applied."""
-        now = self.now
-        return {name: role.hold.command(now) for name, role in self.roles.items()}
+        return {name: role.hold.command(self._now, self._elapsed) for name, role in self.roles.items()}
 
     def advance(self, commands: dict[str, Command] | None = None) -> Verdict:
         """Integrate one tick under the actions in effect and judge the result."""
-        xp = self.xp
         if commands is None:
             commands = self.commands()
         active = None if self._everyone else self.alive & self.running
         self.world.step(commands, active)
-        if self._everyone:
-            self.tick = self.tick + 1
-            self._clock = None if self._clock is None else self._clock + 1
-        else:
-            self.tick = self.tick + xp.astype(self.running, xp.int64)
-            self._clock = self._common_tick()
-        verdict = self.rules.judge(self.state, self.alive, self.tick, self.world.failed)
+        self.tick = self.tick + (1 if self._everyone else self.xp.astype(self.running, self.xp.int64))
+        self._clock = None if self._clock is None else self._clock + 1
+        self._elapsed += self._tick_length
+        self._now = self.tick * self._tick_length
+        verdict = self.rules.judge(self.state, self.alive, self.tick, self.world.failed, self._clock, self._everyone)
         self._apply(verdict)
         return verdict
 
     def _apply(self, verdict: Verdict) -> None:
         xp = self.xp
+        self.distances = verdict.distances
+        if verdict.quiet:
+            self.rewards = verdict.rewards
+            return
         ended = verdict.terminated | verdict.truncated
         if self._everyone:
             self.alive, self.rewards, self.outcome = verdict.alive, verdict.rewards, verdict.outcome
@@ -217,11 +222,8 @@ class Simulation:
             self.outcome = xp.where(running, verdict.outcome, self.outcome)
             self.truncated = xp.where(running, verdict.truncated, self.truncated)
             self.running = running & ~ended
-        self.distances = verdict.distances
         self._everyone = bool(xp.all(self.running)) and bool(xp.all(self.alive))
 
     def close(self) -> None:
         """Release the world."""
         self.world.close()
-
-

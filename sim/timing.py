@@ -6,9 +6,10 @@ with exact integers. A world advances in ticks; what is due between two ticks ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,7 @@ class TickSchedule:
     schedule: Schedule
     tick: int
     horizon: int
+    _tables: tuple[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     @cached_property
     def newest(self) -> NDArray[np.int64]:
@@ -94,6 +96,19 @@ class TickSchedule:
     def due(self) -> NDArray[np.bool_]:
         """Whether something is due at each tick; shape (horizon + 1,)."""
         return np.diff(self.newest, prepend=np.int64(-1)) > 0
+
+    @cached_property
+    def every_tick(self) -> bool:
+        """Whether number k is due at tick k, for every k."""
+        return self.period_in_ticks == 1 and self.schedule.phase == 0
+
+    def tables(self, xp: Any) -> tuple[Any, Any]:
+        """Return :attr:`due` and :attr:`newest` as arrays of a namespace, made once."""
+        tables = self._tables
+        if tables is None:
+            tables = (xp.asarray(self.due), xp.asarray(self.newest))
+            object.__setattr__(self, "_tables", tables)
+        return tables
 
     def tick_of(self, number: int) -> int:
         """Return the tick at which a number is due."""

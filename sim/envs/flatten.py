@@ -7,8 +7,8 @@ from typing import Any
 
 from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array
-from pe_sim.engagement import ObserveSpec
 from pe_sim.policies.base import Views
+from pe_sim.roles import ObserveSpec
 from pe_sim.sensors.channel import SensorLayout
 from pe_sim.timing import NANOSECONDS
 

@@ -132,7 +132,8 @@ class PursuitEnv:
             self.simulation.submit(name, values, due)
             if self._depth(name):
                 newest = np.where(due, values, self._history[name][0])
-                shifted = [np.where(due, a, b) for a, b in zip(self._history[name], self._history[name][1:], strict=False)]
+                past = self._history[name]
+                shifted = [np.where(due, a, b) for a, b in zip(past, past[1:], strict=False)]
                 self._history[name] = [newest, *shifted]
         before = set(self.agents)
         self._run_to_decision(advance=True)

@@ -94,7 +94,7 @@ class Policy(ABC):
             float32 (A, n, B), in the action's units.
         """
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> None:  # noqa: B027 - nothing to do is a fair answer
         """Do the slow first work (compile, allocate) before the agent may act."""
 
 

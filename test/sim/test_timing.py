@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pe_sim.timing import NANOSECONDS, NEVER, Schedule, ceil_tick, seconds, to_nanoseconds
 
 RATES = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(2000), max_denominator=10_000)
