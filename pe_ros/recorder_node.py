@@ -109,8 +109,10 @@ class RecorderNode(Node):
             return
         topics = recorder.topic_count
         recorder.stop()
+        lost = recorder.lost
         closed = self._queue.close()
-        text = f"{self.written} messages on {topics} topics in {self._directory}, {self.dropped} dropped"
+        text = f"{self.written} messages on {topics} topics in {self._directory}"
+        text += f", {self.dropped} dropped, {lost} lost on the way"
         if not closed:
             self._log.error(f"the disk did not answer: {text}; run pe-ros bag repair {self._directory}")
         elif self.failure is None:

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -67,6 +68,7 @@ class GraphRecorder:
         self._wanted = {node.resolve_topic_name(topic.topic): topic for topic in topics}
         self._taps: dict[str, TopicTap] = {}
         self._publishers: dict[str, int] = {}
+        self._lost_before = 0
         self._overflowed = 0
         self._next_warning = 0.0
         self._clock_expected = time.monotonic() + CLOCK_PATIENCE
@@ -80,6 +82,11 @@ class GraphRecorder:
         """Topics subscribed to."""
         return len(self._taps)
 
+    @property
+    def lost(self) -> int:
+        """Messages that did not arrive, by the gaps in their publishers' numbers."""
+        return self._lost_before + sum(tap.lost for tap in list(self._taps.values()))
+
     def stop(self, timeout: float = 1.0) -> None:
         """Take what has arrived, then unsubscribe.
 
@@ -88,6 +95,7 @@ class GraphRecorder:
         """
         self._stopping.set()
         self._thread.join(timeout)
+        self._lost_before = self.lost
         for tap in self._taps.values():
             tap.destroy()
         self._taps.clear()
@@ -101,9 +109,11 @@ class GraphRecorder:
                 now = time.monotonic()
                 if now >= next_scan:
                     self._scan(discover=True)
+                    self._note_lost()
                     next_scan = now + (EAGER_SCAN_PERIOD if now < eager_until else SCAN_PERIOD)
                 self._take_round(time.time_ns())
             self._take_round(None)
+            self._note_lost()
         except Exception as error:  # noqa: BLE001  whatever it is, the recording must not end in silence
             if self._node.context.ok():
                 self._node.get_logger().error(f"recording stopped by an internal fault: {error!r}")
@@ -116,6 +126,11 @@ class GraphRecorder:
         if dropped:
             self._overflowed += dropped
             self._warn_of_drops()
+
+    def _note_lost(self) -> None:
+        known = self._queue.provenance
+        if known.lost != self.lost:
+            self._queue.set_provenance(replace(known, lost=self.lost))
 
     def _taken(self) -> Iterator[TakenMessage]:
         for tap in list(self._taps.values()):
@@ -166,6 +181,7 @@ class GraphRecorder:
             return
         self._taps[name] = TopicTap(self._tap_node, name, topic.type_name, matching_request(offers))
         if old is not None:
+            self._lost_before += old.lost
             old.destroy()
 
 

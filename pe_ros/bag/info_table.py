@@ -83,6 +83,7 @@ def _overview(info: BagInfo) -> Table:
         "recorded by": f"pe_ros {known.pe_ros_version}" if known.pe_ros_version else "",
         "recording": known.recording,
         "dropped": str(known.dropped) if known.dropped else "",
+        "lost on the way": str(known.lost) if known.lost else "",
         "duration": f"{seconds(info.duration):.3f} s",
         "messages": str(info.messages),
         "size": f"{info.size / 1e6:.2f} MB",

@@ -70,12 +70,6 @@ class BagMetadata:
         """Time from the earliest to the latest message [ns]."""
         return self.end - self.start if self.end >= self.start else 0
 
-    def count(self, topic: TopicMetadata, log_time: int) -> None:
-        """Count one more message of a topic with its log time [ns]."""
-        self.counts[topic] += 1
-        self.start = min(self.start, log_time)
-        self.end = max(self.end, log_time)
-
 
 def render(metadata: BagMetadata) -> str:
     """Return the text of metadata.yaml.

@@ -35,6 +35,7 @@ class Provenance:
         pe_ros_version: version of the package that recorded.
         recording: state: in progress, complete, repaired, or stopped early with the reason.
         dropped: messages received but not written, because writing did not keep up or had stopped.
+        lost: messages that never reached the recorder, by the gaps in the numbers of topics with one publisher.
     """
 
     engagement: str = ""
@@ -47,6 +48,7 @@ class Provenance:
     pe_ros_version: str = ""
     recording: str = IN_PROGRESS
     dropped: int = 0
+    lost: int = 0
 
     def to_custom_data(self) -> dict[str, str]:
         """Return the key-value pairs of strings that go into metadata.yaml and into the MCAP file."""
@@ -61,12 +63,12 @@ class Provenance:
             "pe_ros_version": self.pe_ros_version,
             "recording": self.recording,
             "dropped": str(self.dropped),
+            "lost": str(self.lost),
         }
 
     @classmethod
     def from_custom_data(cls, data: Mapping[str, str]) -> Provenance:
         """Return the provenance in a bag's key-value pairs; what is absent or unreadable takes its default."""
-        default = cls()
         return cls(
             engagement=data.get("engagement", ""),
             engagement_sha256=data.get("engagement_sha256", ""),
@@ -77,7 +79,8 @@ class Provenance:
             policies=_string_mapping(data.get("policies", "")),
             pe_ros_version=data.get("pe_ros_version", ""),
             recording=data.get("recording", COMPLETE),
-            dropped=_integer(data.get("dropped", "")) or default.dropped,
+            dropped=_integer(data.get("dropped", "")) or 0,
+            lost=_integer(data.get("lost", "")) or 0,
         )
 
     def with_policy(self, agent: str, policy_sha256: str) -> Provenance:

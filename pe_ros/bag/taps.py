@@ -19,6 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from pe_ros.bag.definitions import find_definition, split_type
+from pe_ros.bag.record_queue import PAUSE, SLICE
 from pe_sim.errors import BagError
 
 _RAW = True
@@ -51,6 +52,8 @@ class TopicTap:
         topic: resolved topic name.
         type_name: message type, ``package/msg/Name``.
         qos: requested quality of service.
+        lost: messages that did not arrive, by the gaps in their publisher's numbers; 0 where several publishers
+            number their messages.
     """
 
     def __init__(self, node: Node, topic: str, type_name: str, qos: QoSProfile) -> None:
@@ -77,19 +80,36 @@ class TopicTap:
         self.topic: str = self._subscription.topic_name
         self.type_name = type_name
         self.qos = qos
+        self.lost = 0
+        self._newest: int | None = None
+        self._one_publisher = True
 
     def take(self) -> Iterator[TakenMessage]:
         """Yield the messages that have arrived, oldest first, at most ``HISTORY``."""
         handle, message_class = self._subscription.handle, self._subscription.msg_type
         with handle:
-            for _ in range(HISTORY):
+            for number in range(1, HISTORY + 1):
+                if number % SLICE == 0:
+                    time.sleep(PAUSE)
                 taken = handle.take_message(message_class, _RAW)
                 if taken is None:
                     return
                 data, info = taken
                 received = info["received_timestamp"] or time.time_ns()
                 published = info["source_timestamp"] or received
-                yield TakenMessage(received, self.topic, published, data, info["publication_sequence_number"] or 0)
+                sequence = info["publication_sequence_number"] or 0
+                self._count_lost(sequence)
+                yield TakenMessage(received, self.topic, published, data, sequence)
+
+    def _count_lost(self, sequence: int) -> None:
+        if not self._one_publisher or not sequence:
+            return
+        if self._newest is not None and sequence <= self._newest:
+            self._one_publisher = False  # a second one, or the first one anew: gaps mean nothing from now on
+            self.lost = 0
+        elif self._newest is not None:
+            self.lost += sequence - self._newest - 1
+        self._newest = sequence
 
     def destroy(self) -> None:
         """Unsubscribe."""

@@ -16,7 +16,7 @@ from mcap.writer import CompressionType, IndexType, Writer
 
 from pe_ros.bag import metadata as metadata_file
 from pe_ros.bag.definitions import MessageDefinition, find_definition
-from pe_ros.bag.metadata import BagMetadata, TopicMetadata
+from pe_ros.bag.metadata import NO_TIME, BagMetadata, TopicMetadata
 from pe_ros.bag.offered_qos import OfferedQos
 from pe_ros.bag.provenance import COMPLETE, STOPPED, Provenance
 from pe_ros.bag.storage_file import StorageFile, synchronise_directory
@@ -51,6 +51,17 @@ _COMPRESSIONS = {
     Compression.LZ4: CompressionType.LZ4,
     Compression.ZSTD: CompressionType.ZSTD,
 }
+
+
+class _Channel:
+    """A topic in the MCAP file, and how many messages it has."""
+
+    __slots__ = ("count", "number", "topic")
+
+    def __init__(self, number: int, topic: TopicMetadata) -> None:
+        self.number = number
+        self.topic = topic
+        self.count = 0
 
 
 class BagWriter:
@@ -90,15 +101,16 @@ class BagWriter:
         self.provenance = provenance or Provenance()
         self._flush_period = flush_period
         self._synchronise = synchronise
-        self._channels: dict[str, tuple[int, TopicMetadata]] = {}
+        self._channels: dict[str, _Channel] = {}
         self._schemas: dict[str, int] = {}
         self._attached: str | None = None
         self._recorded: Provenance | None = None
         self._failure: BagError | None = None
         self._open = True
         self._file = create_bag_file(self.directory)
-        self._metadata = BagMetadata(self._file.path.name, ros_distro=os.environ.get("ROS_DISTRO", ""))
-        self._flushed = self._metadata
+        self._start_time = NO_TIME
+        self._end_time = 0
+        self._flushed = self._describe()
         self._writer = Writer(
             cast("IO[Any]", self._file),
             chunk_size=chunk_bytes,
@@ -116,7 +128,7 @@ class BagWriter:
     @property
     def message_count(self) -> int:
         """Messages written so far."""
-        return self._metadata.message_count
+        return sum(channel.count for channel in self._channels.values())
 
     def add_topic(self, topic: str, type_name: str, offered_qos: Sequence[OfferedQos] = ()) -> None:
         """Announce a topic; announcing it again changes nothing.
@@ -130,7 +142,7 @@ class BagWriter:
             BagError: the type's definition is not installed, or the topic has another type in this bag.
         """
         if topic in self._channels:
-            known = self._channels[topic][1].type
+            known = self._channels[topic].topic.type
             if known != type_name:
                 rule = f"has type {known} in {self.directory}; a topic has one type"
                 raise BagError(topic, rule, type_name, "record one of the two in another namespace")
@@ -155,15 +167,17 @@ class BagWriter:
         """
         self._refuse_when_ended()
         try:
-            channel, entry = self._channels[topic]
+            channel = self._channels[topic]
         except KeyError:
             raise BagError(topic, f"not announced to {self.directory}", None, "call add_topic first") from None
         stamp = max(log_time, 0)
         try:
-            self._writer.add_message(channel, stamp, data, max(publish_time, 0), sequence & 0xFFFFFFFF)
+            self._writer.add_message(channel.number, stamp, data, max(publish_time, 0), sequence & 0xFFFFFFFF)
         except OSError as error:
             raise self._fail(error) from None
-        self._metadata.count(entry, stamp)
+        channel.count += 1
+        self._start_time = min(self._start_time, stamp)
+        self._end_time = max(self._end_time, stamp)
         self.flush_if_due()
 
     def set_provenance(self, provenance: Provenance) -> None:
@@ -227,9 +241,8 @@ class BagWriter:
             "offered_qos_profiles": metadata_file.offered_qos_text(entry.offered_qos),
             "topic_type_hash": entry.type_hash,
         }
-        channel = self._writer.register_channel(entry.name, "cdr", schema, channel_metadata)
-        self._channels[entry.name] = (channel, entry)
-        self._metadata.counts[entry] = 0
+        number = self._writer.register_channel(entry.name, "cdr", schema, channel_metadata)
+        self._channels[entry.name] = _Channel(number, entry)
 
     def _flush(self) -> None:
         self._write_provenance()
@@ -258,14 +271,24 @@ class BagWriter:
             self._writer.add_attachment(now, now, ENGAGEMENT_ATTACHMENT, "application/yaml", text.encode("utf-8"))
             self._attached = text
         self._recorded = self.provenance
-        self._metadata.custom_data = self.provenance.to_custom_data()
 
     def _write_rosbag2_record(self) -> None:
-        self._writer.add_metadata(ROSBAG2_RECORD, {"serialized_metadata": metadata_file.serialized(self._metadata)})
+        self._writer.add_metadata(ROSBAG2_RECORD, {"serialized_metadata": metadata_file.serialized(self._describe())})
 
     def _renew_metadata(self) -> None:
-        metadata_file.write(self.directory, self._metadata)
-        self._flushed = replace(self._metadata, counts=dict(self._metadata.counts))
+        current = self._describe()
+        metadata_file.write(self.directory, current)
+        self._flushed = current
+
+    def _describe(self) -> BagMetadata:
+        return BagMetadata(
+            self._file.path.name,
+            {channel.topic: channel.count for channel in self._channels.values()},
+            self._start_time,
+            self._end_time,
+            self.provenance.to_custom_data(),
+            os.environ.get("ROS_DISTRO", ""),
+        )
 
     def _guarded(self, action: Callable[[], None]) -> None:
         self._refuse_when_ended()

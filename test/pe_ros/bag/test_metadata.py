@@ -118,6 +118,7 @@ def test_profiles_with_numbers_are_read():
         pe_ros_version=text,
         recording=text,
         dropped=st.integers(0, 10**9),
+        lost=st.integers(0, 10**9),
     )
 )
 def test_provenance_survives_its_bag(provenance):

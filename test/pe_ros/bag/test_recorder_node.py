@@ -19,6 +19,7 @@ from std_msgs.msg import String
 
 from pe_ros.bag.log_time import CLOCK_TOPIC
 from pe_ros.bag.reader import BagReader
+from pe_ros.bag.taps import HISTORY, TopicTap
 from pe_ros.msg import EngagementState, Observation, PolicyMetadata
 from pe_ros.recorder_node import RecordedTopic, RecorderNode
 from pe_sim.errors import BagError, RosError
@@ -251,3 +252,44 @@ def test_context_that_ends_first_leaves_a_complete_bag(ros_environment, tmp_path
     rclpy.shutdown(context=context)
     recorder.destroy_node()
     assert counts(tmp_path / "bag") == {"/a": 0}
+
+
+def tap_of(sequences):
+    tap = TopicTap.__new__(TopicTap)
+    tap.lost, tap._newest, tap._one_publisher = 0, None, True
+    for sequence in sequences:
+        tap._count_lost(sequence)
+    return tap
+
+
+@pytest.mark.parametrize(
+    ("sequences", "lost"),
+    [
+        ([1, 2, 3], 0),
+        ([7, 8, 9], 0),
+        ([1, 2, 5, 6, 9], 4),
+        ([1, 101, 2, 102, 3], 0),
+        ([1, 5, 1, 2, 9], 0),
+        ([0, 0, 0], 0),
+    ],
+    ids=["all", "joined late", "gaps", "two publishers", "publisher restarted", "middleware without numbers"],
+)
+def test_gaps_in_the_numbers_of_one_publisher_are_losses(sequences, lost):
+    assert tap_of(sequences).lost == lost
+
+
+def test_losses_are_told(node, record, tmp_path):
+    """More messages than the middleware keeps for the recorder, all before its next round."""
+    publisher = node.create_publisher(String, "/a", RELIABLE)
+    recorder = record([RecordedTopic("/a", "std_msgs/msg/String", RELIABLE)])
+    heard(publisher)
+    recorder._recorder._stopping.set()
+    recorder._recorder._thread.join()
+    for tap in recorder._recorder._taps.values():
+        list(tap.take())
+        publisher.publish(String(data="first"))
+        list(tap.take())
+        for _ in range(HISTORY + 500):
+            publisher.publish(String(data="x"))
+        assert len(list(tap.take())) == HISTORY
+    assert recorder._recorder.lost == 500

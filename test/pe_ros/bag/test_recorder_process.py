@@ -115,7 +115,7 @@ def test_interrupted_recorder_closes_its_bag(publisher, start, tmp_path, number)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 0, output
     assert "Traceback" not in output
-    assert f"messages on 1 topics in {tmp_path / 'bag'}, 0 dropped" in output
+    assert f"messages on 1 topics in {tmp_path / 'bag'}, 0 dropped, 0 lost on the way" in output
     check_gapless(tmp_path / "bag")
     assert BagReader(tmp_path / "bag").provenance.recording == "complete"
     assert repair_bag(tmp_path / "bag").was_healthy
