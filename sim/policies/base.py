@@ -15,6 +15,7 @@ from pe_sim.arrays import Array
 from pe_sim.perception import Perception
 from pe_sim.sensors.channel import SensorLayout
 from pe_sim.sensors.inbox import SensorView
+from pe_sim.worlds.base import WorldSpec
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
@@ -40,6 +41,8 @@ class PolicyContext:
         period: nominal time between decisions [ns].
         batch: number of engagements B.
         xp: array namespace.
+        world: the world's section of the engagement file: what may be known beforehand (arena, obstacles); None where
+            nothing is.
     """
 
     role: str
@@ -54,6 +57,7 @@ class PolicyContext:
     period: int
     batch: int
     xp: Any
+    world: WorldSpec | None = None
 
     def layout(self, sensor: str, agent: int = 0) -> SensorLayout:
         """Return the layout of one sensor of one agent."""
@@ -119,4 +123,5 @@ def context_of(
         period=spec.trigger.period,
         batch=batch,
         xp=xp,
+        world=engagement.world,
     )
