@@ -1,4 +1,4 @@
-"""Processes that start together find each other within tenths of a second; when killed they leave no /dev/shm files."""
+"""Processes that start together find each other within tenths of a second."""
 
 from __future__ import annotations
 

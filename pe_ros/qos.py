@@ -5,8 +5,8 @@ strong: a reliable subscription hears nothing from a best-effort publisher, a la
 and one that requests a deadline nothing from a publisher that offers a longer one or none. Every function gives a
 profile that fits itself, so both sides call the same one; where they differ there are two.
 
-The pace decides: in lockstep a lost or expired message would change the result, so everything is reliable, long kept and
-without time limits.
+The pace decides: in lockstep a lost or expired message would change the result, so everything is reliable, long kept
+and without time limits.
 
 | topic | realtime, wall | lockstep |
 |---|---|---|
@@ -22,7 +22,7 @@ without time limits.
 from __future__ import annotations
 
 from rclpy.duration import Duration
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 
 from pe_sim.errors import RosError
 
@@ -118,13 +118,13 @@ def clock(pace: str) -> QoSProfile:
 def clock_heard(pace: str) -> QoSProfile:
     """`/clock` as subscribed to: best effort, as ROS's own time source, which fits every kind of publisher."""
     _checked(pace)
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    return _best_effort(1)
 
 
 def _sensor(pace: str) -> QoSProfile:
     if _checked(pace) == LOCKSTEP:
         return _reliable(DEEP)
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
+    return _best_effort(SENSOR_DEPTH)
 
 
 def _decision(pace: str, period: int | None, valid_for: int | None) -> QoSProfile:
@@ -142,14 +142,27 @@ def _events(pace: str, depth: int) -> QoSProfile:
     return _reliable(DEEP if _checked(pace) == LOCKSTEP else depth)
 
 
+def _best_effort(depth: int) -> QoSProfile:
+    return _profile(depth, ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
+
+
 def _reliable(depth: int) -> QoSProfile:
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=ReliabilityPolicy.RELIABLE)
+    return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 
 def _latched(depth: int) -> QoSProfile:
-    profile = _reliable(depth)
-    profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
-    return profile
+    return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def _profile(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
+    """A profile that leaves nothing to the middleware's defaults."""
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=reliability,
+        durability=durability,
+        liveliness=LivelinessPolicy.AUTOMATIC,
+    )
 
 
 def _duration(name: str, nanoseconds: int) -> Duration:

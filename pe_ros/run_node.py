@@ -21,6 +21,7 @@ from rclpy.utilities import remove_ros_args, try_shutdown
 from pe_ros.discovery import use_profile
 from pe_ros.end_request import EndedWhileStarting, EndRequest
 from pe_ros.executor import EventExecutor, make_executor
+from pe_ros.shared_memory import remove_leftovers
 from pe_sim.errors import PeError
 
 ENDED = 0
@@ -52,6 +53,7 @@ def run(factory: Factory, args: Sequence[str] | None = None, *, name: str) -> in
     if refusal is not None:
         return refusal
     use_profile()
+    remove_leftovers()
     with EndRequest() as end:
         try:
             rclpy.init(args=[name, *arguments], signal_handler_options=SignalHandlerOptions.NO)
