@@ -1,0 +1,81 @@
+"""The command line: help, results, and errors that a person can act on; never a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFIG = Path(__file__).resolve().parents[2] / "config" / "engagements"
+GRID = str(CONFIG / "grid_1v1.yaml")
+
+
+def pe_ros(*arguments: str, check: bool = True, **more) -> subprocess.CompletedProcess[str]:
+    run = subprocess.run(
+        [sys.executable, "-m", "pe_ros.cli", *arguments], capture_output=True, text=True, timeout=100, **more
+    )
+    assert "Traceback" not in run.stderr + run.stdout
+    if check:
+        assert run.returncode == 0, run.stderr
+    return run
+
+
+@pytest.mark.ros
+def test_engage_and_rollout_write_the_same_trajectories(ros_domain, tmp_path):
+    pytest.importorskip("rclpy", reason="needs ROS 2: install pe-ros[ros]")
+    common = ("--episodes", "3", "--seed", "9", "--quiet", "--json")
+    pe_ros("engage", GRID, "--pace", "lockstep", *common, str(tmp_path / "ros.json"))
+    pe_ros("rollout", GRID, *common, str(tmp_path / "env.json"))
+    ros, env = (json.loads((tmp_path / name).read_text()) for name in ("ros.json", "env.json"))
+    assert ros["engagement_sha256"] == env["engagement_sha256"]
+    assert [e["episode"] for e in ros["episodes"]] == [0, 1, 2]
+    for one, other in zip(ros["episodes"], env["episodes"], strict=True):
+        assert one == other
+
+
+def test_rollout_prints_a_table():
+    text = pe_ros("rollout", GRID, "-n", "2").stdout
+    assert "grid_1v1" in text
+    assert "capture" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("rollout", "nowhere.yaml"), ("nowhere.yaml", "cannot be read")),
+        (("rollout", GRID, "--set", "world.sise=5"), ("world", "unknown key 'sise'", "did you mean 'size'")),
+        (("rollout", GRID, "--set", "world.tick=5 m"), ("world.tick", "wrong unit", "5 m")),
+        (("rollout", GRID, "--set", "world.size=1"), ("world.size", "greater than or equal to 2")),
+        (("rollout", GRID, "--set", "nonsense"), ("--set", "KEY=VALUE")),
+        (("rollout", GRID, "--json", "/nowhere/a.json"), ("/nowhere/a.json", "directory does not exist")),
+        (("rollout", GRID, "--set", "roles.evader.policy.use=guidance/fle"), ("guidance", "did you mean 'flee'")),
+        (("engage", GRID, "--pace", "fast"), ("--pace", "realtime or lockstep")),
+    ],
+)
+def test_errors_name_what_is_wrong_and_how_to_mend_it(arguments, words):
+    run = pe_ros(*arguments, check=False)
+    assert run.returncode == 2
+    for word in words:
+        assert word in run.stderr
+
+
+def test_without_ros_engage_says_what_is_missing_and_rollout_works(tmp_path):
+    # An empty module in front of the real one: as if rclpy were not installed.
+    hide = "import sys; sys.modules['rclpy'] = None; import importlib.util as u; f = u.find_spec\n"
+    hide += "u.find_spec = lambda name, *a: None if name.startswith('rclpy') else f(name, *a)\n"
+    hide += "from pe_ros.cli import main; main()"
+    for arguments, code, word in ((("engage", GRID), 2, "needs ROS 2"), (("rollout", GRID), 0, "capture")):
+        run = subprocess.run(
+            [sys.executable, "-c", hide, *arguments], capture_output=True, text=True, timeout=100, check=False
+        )
+        assert run.returncode == code, run.stderr
+        assert word in run.stdout + run.stderr
+
+
+def test_every_command_has_help():
+    for command in ((), ("engage",), ("rollout",), ("bag",), ("bag", "info"), ("engagement", "show"), ("env", "check")):
+        assert "Usage" in pe_ros(*command, "--help").stdout
+    assert pe_ros("--version").stdout.startswith("pe-ros ")

@@ -1,0 +1,79 @@
+"""The parity promise: same file, seed and policies give the same trajectory in the env and in the ROS graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2: install pe-ros[ros]")
+
+from pe_ros.composition import Composition
+from pe_ros.specs import Options
+from pe_sim.engagement import load
+from pe_sim.evaluation.rollout import rollout
+
+CONFIG = Path(__file__).resolve().parents[2] / "config" / "engagements"
+pytestmark = pytest.mark.ros
+
+
+def run_on_ros(path: Path, episodes: int, seed: int, overrides: dict | None = None) -> list[tuple[str, int, float]]:
+    """Return (trajectory hash, ticks, reward of the first agent) of each episode in lockstep."""
+    ends = []
+    options = Options(
+        str(path), pace="lockstep", episodes=episodes, seed=seed, overrides=json.dumps(overrides) if overrides else ""
+    )
+    run = Composition(options, lambda _, view: ends.append((view.sha256, view.ticks, view.rewards[0])))
+    try:
+        run.run()
+    finally:
+        run.close()
+    return ends
+
+
+def run_in_env(path: Path, episodes: int, seed: int, overrides: dict | None = None) -> list[tuple[str, int, float]]:
+    results = list(rollout(load(path, overrides), episodes, seed))
+    return [(one.trajectory_sha256, one.ticks, next(iter(one.rewards.values()))) for one in results]
+
+
+@pytest.mark.parametrize(("name", "episodes"), [("grid_1v1", 5), ("kinematic_3v1", 2), ("multirate_2v2", 2)])
+@pytest.mark.parametrize("seed", [1, 20260])
+def test_trajectories_on_ros_equal_those_in_the_env(ros_domain, name, episodes, seed):
+    path = CONFIG / f"{name}.yaml"
+    assert run_on_ros(path, episodes, seed) == run_in_env(path, episodes, seed)
+
+
+def test_an_episode_repeats_itself_on_ros(ros_domain):
+    path = CONFIG / "multirate_2v2.yaml"
+    assert run_on_ros(path, 1, 5, SHORT) == run_on_ros(path, 1, 5, SHORT)
+
+
+def test_other_seeds_give_other_trajectories(ros_domain):
+    path = CONFIG / "grid_1v1.yaml"
+    hashes = {sha for sha, _, _ in run_on_ros(path, 4, 1) + run_on_ros(path, 4, 2)}
+    assert len(hashes) == 8
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"roles.pursuer.action.latency": "70 ms"},  # longer than a decision period: several actions under way
+        {"roles.pursuer.action.valid_for": "20 ms", "roles.evader.action.on_expiry": "hold"},  # expires every time
+        {"roles.pursuer.sensors.radar.dropout": 0.9, "roles.pursuer.sensors.radar.jitter": "120 ms"},
+        {"roles.evader.policy": {"use": "guidance/random", "rate": "30000/1001 Hz", "phase": "3 ms"}},
+        {"roles.evader.policy": {"use": "guidance/flee", "decide_on": "tracker"}},
+        {"roles.evader.sensors": {"tracker": {"kind": "relative", "rate": "0.7 Hz", "phase": "0.9 s"}}},
+        {
+            "roles.evader.count": 2,
+            "rules.capture.ends": "all",
+            "rules.capture.radius": 6,
+        },  # one is out before the other
+        {"world.tick": "7 ms", "rules.time_limit": "1.5 s"},
+    ],
+    ids=["long_latency", "expiry", "lossy", "ntsc_rate", "on_sensor", "blind_at_first", "one_out", "odd_tick"],
+)
+def test_parity_holds_at_the_edges_of_timing(ros_domain, overrides):
+    overrides = {"rules.time_limit": "2 s", **overrides}
+    path = CONFIG / "kinematic_3v1.yaml"
+    assert run_on_ros(path, 1, 3, overrides) == run_in_env(path, 1, 3, overrides)
