@@ -7,12 +7,14 @@ A policy decides for the agents of one role: all of them in a batch (env, traini
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array
 from pe_sim.perception import Perception
+from pe_sim.sensors.base import SensorSpec
 from pe_sim.sensors.channel import SensorLayout
 from pe_sim.sensors.inbox import SensorView
 from pe_sim.worlds.base import WorldSpec
@@ -43,6 +45,7 @@ class PolicyContext:
         xp: array namespace.
         world: the world's section of the engagement file: what may be known beforehand (arena, obstacles); None where
             nothing is.
+        sensors: sensor name -> its section of the engagement file.
     """
 
     role: str
@@ -58,6 +61,7 @@ class PolicyContext:
     batch: int
     xp: Any
     world: WorldSpec | None = None
+    sensors: Mapping[str, SensorSpec] = field(default_factory=dict)
 
     def layout(self, sensor: str, agent: int = 0) -> SensorLayout:
         """Return the layout of one sensor of one agent."""
@@ -124,4 +128,5 @@ def context_of(
         batch=batch,
         xp=xp,
         world=engagement.world,
+        sensors=spec.sensors,
     )
