@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +40,29 @@ def ros_prefix() -> Path:
     raise BuildError(f"pe_ros: no share/ament_index above {spec.origin}: rosidl_pycommon is not installed as a wheel")
 
 
+def require_compiler() -> None:
+    """Check what only the machine can provide: a C++ compiler and the headers of this Python.
+
+    Raises:
+        BuildError: something is missing; says what, and the cures.
+    """
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    headers = (Path(sysconfig.get_path("include")) / "Python.h").is_file()
+    lacks = [
+        what
+        for what, found in (
+            ("a C++ compiler (Debian, Ubuntu: sudo apt-get install g++)", compiler),
+            (f"the headers of {sys.executable} (Debian, Ubuntu: sudo apt-get install python3-dev)", headers),
+        )
+        if not found
+    ]
+    if lacks:
+        raise BuildError(
+            f"pe_ros: building the messages needs {' and '.join(lacks)}; "
+            "to train without ROS, build none: PE_ROS_MESSAGES=off pip install ."
+        )
+
+
 def stage_package(source: Path, work: Path) -> Path:
     """Configure, build and install the package with CMake.
 
@@ -53,7 +77,7 @@ def stage_package(source: Path, work: Path) -> Path:
         BuildError: a tool is missing, or CMake or the compiler failed.
     """
     prefix = ros_prefix()
-    cmake = _cmake()
+    require_compiler()
     stage, build = work / "stage", work / "cmake"
     environment = _without_other_ros() | {"AMENT_PREFIX_PATH": str(prefix), "CMAKE_PREFIX_PATH": str(prefix)}
     options = {
@@ -71,9 +95,9 @@ def stage_package(source: Path, work: Path) -> Path:
         options["Python3_FIND_VIRTUALENV"] = "ONLY"
     generator = [] if shutil.which("make") else ["-G", "Ninja"]
     definitions = [f"-D{name}={value}" for name, value in options.items()]
-    _run([cmake, "-S", str(source), "-B", str(build), *generator, *definitions], environment, "configuring")
-    _run([cmake, "--build", str(build), "--parallel", str(_jobs())], environment, "compiling")
-    _run([cmake, "--install", str(build)], environment, "installing")
+    _run(["cmake", "-S", str(source), "-B", str(build), *generator, *definitions], environment, "configuring")
+    _run(["cmake", "--build", str(build), "--parallel", str(_jobs())], environment, "compiling")
+    _run(["cmake", "--install", str(build)], environment, "installing")
     _forget_build_paths(stage)
     _let_pip_remove(stage)
     return stage
@@ -98,15 +122,6 @@ def _without_other_ros() -> dict[str, str]:
     libraries = environment.pop("LD_LIBRARY_PATH", "").split(os.pathsep)
     kept = [path for path in libraries if path and not (Path(path).parent / "share" / "ament_index").is_dir()]
     return environment | ({"LD_LIBRARY_PATH": os.pathsep.join(kept)} if kept else {})
-
-
-def _cmake() -> str:
-    cmake = shutil.which("cmake")
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
-    missing = [name for name, found in (("cmake", cmake), ("a C++ compiler (g++)", compiler)) if not found]
-    if cmake is None or missing:
-        raise BuildError(f"pe_ros: building the messages needs {' and '.join(missing)}, which this machine lacks")
-    return cmake
 
 
 def _jobs() -> int:

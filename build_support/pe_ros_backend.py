@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from family import build_requirements, chosen_family
+from messages import require_compiler
 from setuptools import build_meta
 
 Settings: TypeAlias = dict[str, str | list[str] | None] | None
@@ -21,10 +22,16 @@ get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return the ROS wheels, and the build tools that the machine lacks."""
+    """Return the ROS wheels, and the build tools that the machine lacks.
+
+    Raises:
+        ChoiceError: a setting means nothing.
+        BuildError: the machine cannot build messages.
+    """
     family = chosen_family(config_settings)
     if family is None:
         return []
+    require_compiler()  # before minutes of downloads
     tools = [] if shutil.which("cmake") else ["cmake>=3.20"]
     if not (shutil.which("make") or shutil.which("ninja")):
         tools.append("ninja")

@@ -1,5 +1,6 @@
 """What a build asks for: no ROS wheels without messages, one family with them; plain words where it cannot."""
 
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ HOOK = (
 
 
 def hook(settings="{}", **environment):
-    choices = {"ROS_DISTRO", "PE_ROS_DISTRO", "PE_ROS_MESSAGES"}
+    choices = {"CXX", "ROS_DISTRO", "PE_ROS_DISTRO", "PE_ROS_MESSAGES"}
     kept = {name: value for name, value in os.environ.items() if name not in choices}
     command = [sys.executable, "-c", HOOK, settings]
     return subprocess.run(command, cwd=ROOT, env=kept | environment, capture_output=True, text=True, check=False)
@@ -79,6 +80,22 @@ def test_an_unknown_choice_is_refused_by_name_value_and_rule(environment, told):
     assert result.returncode != 0
     assert "Traceback" not in result.stderr
     assert all(part in result.stderr for part in told)
+
+
+@ONLY_WHERE_WHEELS_ARE
+def test_a_machine_without_compiler_is_told_so_and_the_cures(tmp_path):
+    result = hook(PATH=str(tmp_path))
+    assert result.returncode != 0
+    assert "Traceback" not in result.stderr
+    assert all(part in result.stderr for part in ("C++ compiler", "apt-get install g++", "PE_ROS_MESSAGES=off"))
+
+
+@ONLY_WHERE_WHEELS_ARE
+def test_a_machine_without_cmake_gets_it_from_pypi(tmp_path):
+    (tmp_path / "g++").touch(mode=0o755)
+    result = hook(PATH=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert {"cmake>=3.20", "ninja"} <= set(json.loads(result.stdout))
 
 
 @pytest.fixture(scope="module")
