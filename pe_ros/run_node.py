@@ -22,7 +22,7 @@ from pe_ros.discovery import use_profile
 from pe_ros.end_request import EndedWhileStarting, EndRequest
 from pe_ros.executor import EventExecutor, make_executor
 from pe_ros.shared_memory import remove_leftovers
-from pe_sim.errors import PeError
+from pe_sim.errors import PeError, RosError
 
 ENDED = 0
 FAILED = 1
@@ -110,19 +110,23 @@ def spin_to_end(nodes: Sequence[Node], end: EndRequest, name: str) -> int:
 
 
 def stop_motion(nodes: Sequence[Node], executor: Executor) -> None:
-    """Have every node that can move something stop it, and see the stop delivered as far as the time allows."""
+    """Have every node that can move something stop it, and see the stop delivered as far as the time allows.
+
+    Raises:
+        RosError: a node could not stop; the others have been told to nevertheless.
+    """
     movers = [node for node in nodes if hasattr(node, "stop_motion")]
     if not movers or not executor.context.ok():
         return
-    for node in movers:
-        _attempt(node.get_name(), node.stop_motion)
+    failed = [node.get_name() for node in movers if _attempt(node.get_name(), node.stop_motion)]
     enough = time.monotonic() + _LAST_CALLBACKS
     while (left := enough - time.monotonic()) > 0:
         executor.spin_once(timeout_sec=left)
     enough = time.monotonic() + _DELIVERY_TIME
     for publisher in [publisher for node in movers for publisher in node.publishers]:
-        left = max(enough - time.monotonic(), 0.0)
-        publisher.wait_for_all_acked(Duration(seconds=left))
+        publisher.wait_for_all_acked(Duration(seconds=max(enough - time.monotonic(), 0.0)))
+    if failed:
+        raise RosError("stop_motion", "must not fail", ", ".join(failed))
 
 
 def _spin_while(executor: Executor, condition: Callable[[], bool]) -> None:
@@ -138,6 +142,9 @@ def _attempt(name: str, action: Callable[[], Any]) -> bool:
     """Do one step of ending; True if it failed, which keeps no other step from being done."""
     try:
         action()
+    except PeError as error:
+        _say(name, str(error))
+        return True
     except Exception:  # noqa: BLE001 - whatever it is, it goes to the log
         get_logger(name).error(traceback.format_exc())
         return True
