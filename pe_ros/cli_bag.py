@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from pe_sim.errors import PeError
+from pe_ros.cli_errors import errors_for_people
 
 bag_app = typer.Typer(help="Look into bags and recover them.", no_args_is_help=True)
 
@@ -34,7 +32,7 @@ def info(
     from pe_ros.bag.info_table import show, to_json
     from pe_ros.bag.metadata import read
 
-    with _errors_for_people():
+    with errors_for_people():
         columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("", total=None)
@@ -48,7 +46,8 @@ def info(
     if as_json:
         typer.echo(json.dumps(to_json(found), indent=2, ensure_ascii=False))
     else:
-        show(found, Console())
+        console = Console()
+        show(found, console if console.is_terminal else Console(width=140))
 
 
 @bag_app.command()
@@ -61,7 +60,7 @@ def repair(
     """Recover a bag whose recorder was killed or ran out of disk; does nothing to a healthy one."""
     from pe_ros.bag.repair import repair_bag
 
-    with _errors_for_people():
+    with errors_for_people():
         report = repair_bag(directory, keep_damaged=keep_damaged)
     if report.was_healthy:
         typer.echo(f"{directory}: healthy, {report.messages} messages; nothing to do")
@@ -70,12 +69,3 @@ def repair(
         typer.echo(f"at byte {damage.offset}: {damage.reason} ({damage.length} bytes)")
     what = "recovered" if report.rewrote_file else "metadata rebuilt"
     typer.echo(f"{directory}: {what}, {report.messages} messages")
-
-
-@contextmanager
-def _errors_for_people() -> Iterator[None]:
-    try:
-        yield
-    except PeError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
 
 import pe_ros
 from pe_ros.bag.discovery import RecordedTopic, TopicDiscovery
 from pe_ros.bag.graph_recorder import GraphRecorder
-from pe_ros.bag.log_time import CLOCK_TOPIC, LogTimes, SimulatedLogTimes, SystemLogTimes
+from pe_ros.bag.log_time import CLOCK_TOPIC, SimulatedLogTimes, SystemLogTimes
 from pe_ros.bag.provenance import SIMULATED_CLOCK, SYSTEM_CLOCK, Provenance
 from pe_ros.bag.provenance_collector import ProvenanceCollector
 from pe_ros.bag.record_queue import RecordQueue
 from pe_ros.bag.recorder_parameters import RecorderParameters, declare_parameters
 from pe_ros.bag.taps import load_message_class
 from pe_ros.bag.writer import BagWriter
-from pe_sim.errors import BagError, PeError
+from pe_ros.run_node import FAILED, run
+from pe_sim.errors import BagError
 
 __all__ = ["RecordedTopic", "RecorderNode", "main"]
 
@@ -39,8 +34,7 @@ class RecorderNode(Node):
     """Records topics into a rosbag2 directory from its construction until ``stop`` or ``destroy_node``.
 
     Messages are taken and written in threads of the recorder's own, so it neither needs an executor nor holds one up;
-    spinning it serves its parameters only. The node gives its log times by its clock: the system time of arrival, or
-    with ``use_sim_time`` the simulated time at that instant.
+    spinning it serves its parameters only. Log times are the system time of arrival, or the simulated time then.
     """
 
     def __init__(
@@ -49,6 +43,7 @@ class RecorderNode(Node):
         *,
         directory: Path | str | None = None,
         provenance: Provenance | None = None,
+        simulated: bool | None = None,
         node_name: str = "recorder",
         **node_arguments: Any,
     ) -> None:
@@ -58,6 +53,8 @@ class RecorderNode(Node):
             topics: topics to record; None for the parameter ``topics``, and all of the namespace where that is empty.
             directory: the bag; None for the parameter ``directory``.
             provenance: what is known of the engagement; the graph's messages complete it.
+            simulated: whether log times are simulated times, by ``/clock``; None for the parameter ``use_sim_time``.
+                It needs no executor, nor that the node's own clock be simulated.
             node_name: name of the node.
             **node_arguments: as of ``rclpy.node.Node``.
 
@@ -70,7 +67,10 @@ class RecorderNode(Node):
         self._queue: RecordQueue | None = None
         try:
             parameters = declare_parameters(self, directory)
-            self._start(parameters, list(topics) if topics is not None else parameters.topics, provenance)
+            if simulated is None:
+                simulated = bool(self.get_parameter("use_sim_time").value)
+            wanted = parameters.topics if topics is None else list(topics)
+            self._start(parameters, wanted, provenance or parameters.provenance, simulated)
         except BaseException:
             if self._queue is not None:
                 self._queue.close()
@@ -124,14 +124,12 @@ class RecorderNode(Node):
         Node.destroy_node(self)
 
     def _start(
-        self, parameters: RecorderParameters, topics: Sequence[RecordedTopic], provenance: Provenance | None
+        self, parameters: RecorderParameters, topics: Sequence[RecordedTopic], known: Provenance, simulated: bool
     ) -> None:
         self._directory = parameters.directory
-        simulated = bool(self.get_parameter("use_sim_time").value)
         discovery = None if topics else TopicDiscovery(self, parameters.exclude)
         for topic in topics:
             load_message_class(topic.type_name)
-        known = provenance or parameters.provenance()
         writer = BagWriter(
             self._directory,
             replace(
@@ -147,54 +145,39 @@ class RecorderNode(Node):
         self._recorder = GraphRecorder(
             self,
             self._queue,
-            self._log_times(simulated),
+            SimulatedLogTimes(self._simulated_now) if simulated else SystemLogTimes(),
             ProvenanceCollector(self._queue),
             [*topics, CLOCK] if simulated else topics,
             discovery,
         )
         self._log.info(f"recording into {self._directory}")
 
-    def _log_times(self, simulated: bool) -> LogTimes:
-        if not simulated:
-            return SystemLogTimes()
-        return SimulatedLogTimes(lambda: int(self.get_clock().now().nanoseconds))
+    def _simulated_now(self) -> int:
+        """Return the time of a clock that is set within the process, 0 where it is not [ns]."""
+        clock: Any = self.get_clock()
+        return int(clock.now().nanoseconds) if clock.ros_time_is_active else 0
 
     def _say_failure(self, error: BagError) -> None:
         self._log.error(str(error))
 
 
-def main(args: list[str] | None = None) -> int:
+def main(args: Sequence[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM, then close the bag.
 
+    Args:
+        args: arguments without the program's name; those of the process where None.
+
     Returns:
-        0 when the bag is complete, 1 when there is none or the recording ended early.
+        As ``pe_ros.run_node.run``, and 1 also when the recording ended early.
     """
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    ended: list[int] = []
+    made: list[RecorderNode] = []
 
-    def end(number: int, _: FrameType | None) -> None:
-        ended.append(number)
+    def make() -> RecorderNode:
+        made.append(RecorderNode())
+        return made[0]
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
-    try:
-        node = RecorderNode()
-    except PeError as error:
-        print(f"recorder: {error}", file=sys.stderr)
-        try_shutdown()
-        return 1
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    try:
-        while not ended:
-            executor.spin_once(timeout_sec=0.2)
-    except ExternalShutdownException:
-        pass
-    finally:
-        executor.shutdown(timeout_sec=0.5)
-        node.destroy_node()
-        try_shutdown()
-    return 0 if node.failure is None else 1
+    code = run(make, args, name="recorder")
+    return FAILED if made and made[0].failure is not None else code
 
 
 if __name__ == "__main__":

@@ -97,9 +97,9 @@ def _overview(info: BagInfo) -> Table:
 def _topics(info: BagInfo) -> Table:
     table = Table(title="topics", title_justify="left")
     for name in ("topic", "type"):
-        table.add_column(name, overflow="fold")
+        table.add_column(escape(name), overflow="fold")
     for name in ("count", "rate [Hz]"):
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     for topic in sorted(info.topics.values(), key=lambda t: t.topic):
         rate = f"{topic.rate:.2f}" if topic.rate else ""
         table.add_row(escape(topic.topic), escape(topic.type), str(topic.count), rate)
@@ -109,9 +109,9 @@ def _topics(info: BagInfo) -> Table:
 def _sensors(info: BagInfo) -> Table:
     table = Table(title="readings", title_justify="left")
     for name in ("agent", "sensor"):
-        table.add_column(name)
+        table.add_column(escape(name))
     for name in ("readings", "episodes", "missing", "out of order", "lost on the way"):
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     table.add_column("first gaps")
     for (agent, sensor), check in sorted(info.sensors.items()):
         gaps = ", ".join(f"{g.episode}: {g.first}..{g.first + g.count - 1}" for g in check.gaps[:3])
@@ -125,7 +125,7 @@ def _agents(info: BagInfo) -> Table:
     table.add_column("agent")
     counted = ("decisions", "commands", "by the gate", "applied")
     for name in (*counted, "age of reading [ms]", "inference [ms]", "delay [ms]"):
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     for agent, d in sorted(info.agents.items()):
         counts = (d.decisions, d.commands, d.interventions, d.applied)
         spreads = (d.ages, d.inference, d.delays)
@@ -136,7 +136,7 @@ def _agents(info: BagInfo) -> Table:
 def _episodes(info: BagInfo) -> Table:
     table = Table(title="episodes", title_justify="left")
     for name in ("episode", "outcome", "elapsed [s]", "trajectory"):
-        table.add_column(name)
+        table.add_column(escape(name))
     for number, episode in sorted(info.episodes.items()):
         short = episode.trajectory_sha256[:_SHORT_HASH]
         table.add_row(str(number), escape(episode.outcome), f"{episode.elapsed:.3f}", short)

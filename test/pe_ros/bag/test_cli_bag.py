@@ -107,7 +107,7 @@ def test_json_holds_the_same(engagement_bag):
 def test_tables_show_it(engagement_bag):
     result = run("info", engagement_bag)
     assert result.exit_code == 0
-    for expected in ("three on one", "capture", "radar", "/p/action", "complete"):
+    for expected in ("three on one", "capture", "radar", "/p/action", "complete", "age of reading [ms]", "elapsed [s]"):
         assert expected in result.stdout
 
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_shown_is_one_line_that_says_what_to_do(make_bag, tmp_pat
         if state != "no file":
             file.write_bytes(data[:1000] if state == "damaged" else b"hello")
     result = run("info", bag)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) == 1
     assert expected in result.stderr
@@ -161,7 +161,7 @@ def test_repair_tells_what_it_did(make_bag):
 
 def test_repair_of_what_is_no_bag_is_one_line(tmp_path):
     result = run("repair", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert len(result.stderr.strip().splitlines()) == 1
 
 

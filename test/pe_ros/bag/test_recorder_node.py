@@ -1,11 +1,13 @@
 # ruff: noqa: E402  skipped before the imports that need ROS
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 rclpy = pytest.importorskip("rclpy", reason="the recorder needs ROS: install pe-ros[ros]")
 pytest.importorskip("pe_ros.msg", reason="the messages are not built")
@@ -22,10 +24,12 @@ from pe_ros.bag.reader import BagReader
 from pe_ros.bag.taps import HISTORY, TopicTap
 from pe_ros.msg import EngagementState, Observation, PolicyMetadata
 from pe_ros.recorder_node import RecordedTopic, RecorderNode
-from pe_sim.errors import BagError, RosError
+from pe_sim.engagement import load
+from pe_sim.errors import BagError, PeError
 
 pytestmark = pytest.mark.ros
 
+ENGAGEMENT = str(Path(__file__).parents[3] / "config" / "engagements" / "grid_1v1.yaml")
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
@@ -162,10 +166,12 @@ def test_engagement_seed_and_policies_are_learnt_from_the_graph(node, record, tm
     assert known.clock == "system"
 
 
-def test_log_times_are_simulated_times(node, record, tmp_path):
+@pytest.mark.parametrize(("simulated", "parameters"), [(None, {"use_sim_time": True}), (True, {})])
+def test_log_times_are_simulated_times(node, record, tmp_path, simulated, parameters):
     clock = node.create_publisher(Clock, CLOCK_TOPIC, QoSProfile(depth=1000))
     publisher = node.create_publisher(String, "/a", RELIABLE)
-    recorder = record([RecordedTopic("/a", "std_msgs/msg/String", RELIABLE)], {"use_sim_time": True})
+    topics = [RecordedTopic("/a", "std_msgs/msg/String", RELIABLE)]
+    recorder = record(topics, simulated=simulated, parameters=parameters)
     for each in (clock, publisher):
         heard(each)
     publisher.publish(String(data="before"))
@@ -215,20 +221,23 @@ def test_unknown_type_is_refused_before_anything_is_created(node, record, tmp_pa
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("flush_period", 2.0, "must be a float from 0.05 to 1.0"),
-        ("flush_period", "soon", "must be a float"),
-        ("max_queue", 5, "must be a int from 100"),
-        ("max_queue", 1.5, "must be a int"),
-        ("compression", "gzip", "must be none, lz4 or zstd"),
+        ("flush_period", 2.0, "must be at most 1"),
+        ("flush_period", "soon", "must be of type float"),
+        ("max_queue", 5, "must be at least 100"),
+        ("max_queue", 1.5, "must be of type int"),
+        ("compression", "gzip", "unknown value"),
         ("topics", ["/a"], "must name a topic and its message type"),
         ("exclude", ["("], "not a regular expression"),
-        ("engagement_file", "/nowhere.yaml", "cannot be read"),
+        ("engagement", "/nowhere.yaml", "nowhere.yaml"),
+        ("overrides", "{", "not a JSON object"),
+        ("compresion", "zstd", "no such parameter.*compression"),
     ],
 )
 def test_wrong_parameters_are_named(record, tmp_path, name, value, rule):
-    with pytest.raises((RosError, BagError), match=rule) as caught:
-        record(parameters={name: value})
-    assert name in str(caught.value)
+    parameters = {"engagement": ENGAGEMENT, name: value}
+    with pytest.raises(PeError, match=rule) as caught:
+        record(parameters=parameters)
+    assert name in str(caught.value) or name == "engagement"
     assert not (tmp_path / "bag").exists()
 
 
@@ -236,12 +245,14 @@ def test_integer_stands_for_a_double(record):
     record(parameters={"flush_period": 1}).destroy_node()
 
 
-def test_engagement_file_is_kept(record, tmp_path):
-    (tmp_path / "engagement.yaml").write_text("world: {}\n")
-    record(parameters={"engagement_file": str(tmp_path / "engagement.yaml"), "pace": "lockstep"}).destroy_node()
+def test_engagement_is_kept_as_it_was_run(record, tmp_path):
+    changes = json.dumps({"rules.time_limit": "7 s"})
+    record(parameters={"engagement": ENGAGEMENT, "overrides": changes, "pace": "lockstep"}).destroy_node()
     reader = BagReader(tmp_path / "bag")
-    assert reader.engagement_file() == "world: {}\n"
-    assert reader.provenance.pace == "lockstep"
+    engagement = load(ENGAGEMENT, {"rules.time_limit": "7 s"})
+    assert yaml.safe_load(reader.engagement_file()) == yaml.safe_load(yaml.safe_dump(engagement.resolved()))
+    known = reader.provenance
+    assert (known.engagement, known.engagement_sha256, known.pace) == ("grid_1v1", engagement.sha256, "lockstep")
 
 
 def test_context_that_ends_first_leaves_a_complete_bag(ros_environment, tmp_path):

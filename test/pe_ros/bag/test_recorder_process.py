@@ -43,7 +43,7 @@ def start(ros_environment, tmp_path):
     processes = []
 
     def begin(*parameters: str, before: str = "") -> subprocess.Popen[str]:
-        program = f"{before}\nimport sys\nfrom pe_ros.recorder_node import main\nsys.exit(main(sys.argv))"
+        program = f"{before}\nimport sys\nfrom pe_ros.recorder_node import main\nsys.exit(main())"
         given = [f"directory:={tmp_path / 'bag'}", "topics:=['/talk std_msgs/msg/String']", *parameters]
         arguments = ["--ros-args", *(part for parameter in given for part in ("-p", parameter))]
         process = subprocess.Popen(
@@ -186,7 +186,7 @@ def test_read_only_file_system(start, tmp_path):
     with file_system(tmp_path / "fixed", "ro") as fixed:
         process = start(f"directory:={fixed / 'bag'}")
         output, _ = process.communicate(timeout=30)
-        assert process.returncode == 1
+        assert process.returncode == 2
         assert "cannot be created: Read-only file system" in output
         assert len(output.strip().splitlines()) == 1
 
@@ -209,7 +209,7 @@ def test_directory_that_cannot_be_used_is_one_clear_line(start, tmp_path, kind):
         process = start(f"directory:={tmp_path / 'bag' / 'inside'}")
         reason = "cannot be created"
     output, _ = process.communicate(timeout=30)
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert reason in output
     assert "Traceback" not in output
     assert len(output.strip().splitlines()) == 1
@@ -218,7 +218,7 @@ def test_directory_that_cannot_be_used_is_one_clear_line(start, tmp_path, kind):
 def test_unknown_type_names_its_package(start, tmp_path):
     process = start("topics:=['/a no_such_msgs/msg/Thing']")
     output, _ = process.communicate(timeout=30)
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert "package 'no_such_msgs' is not installed" in output
     assert "Traceback" not in output
     assert not (tmp_path / "bag").exists()
