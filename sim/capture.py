@@ -162,16 +162,17 @@ class Capture:
         xp = self._xp
         near = self._near(scene)
         turn = 2.0 * math.pi
-        bearing = xp.where(near, xp.atan2(scene.relative[1], scene.relative[0]), xp.inf)
+        nowhere = 9.0  # beyond every bearing
+        bearing = xp.where(near, xp.atan2(scene.relative[1], scene.relative[0]), nowhere)
         ordered = xp.sort(bearing, axis=0)
         first, last, widest = ordered[0], ordered[0], ordered[0] * 0.0
         for i in range(1, ordered.shape[0]):
-            there = ordered[i] < xp.inf
+            there = ordered[i] < nowhere
             gap = xp.where(there, ordered[i] - last, 0.0)
             widest = xp.where(gap > widest, gap, widest)
             last = xp.where(there, ordered[i], last)
         behind = first + turn - last
-        widest = xp.where(behind > widest, behind, widest)  # NaN where nobody is near: never surrounded
+        widest = xp.where(behind > widest, behind, widest)
         return near, (widest < self._spec.max_gap) & (_count(near, xp) >= self._spec.pursuers)
 
     def _zone(self, scene: Scene) -> tuple[Array, Array]:

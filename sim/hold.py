@@ -62,6 +62,7 @@ class ActionHold:
         xp, shape = self._xp, self._shape[1:]
         self._command: Command | None = None
         self._next = 0
+        self._latest: int | None = None
         if rows is None:
             self._values = xp.zeros(self._shape, dtype=xp.float32)
             self._mode = xp.full(shape, int(Mode.COAST), dtype=xp.int8)
@@ -104,12 +105,14 @@ class ActionHold:
         mode = self._execute if mode is None else mode + self._execute
         if effect is None:
             effect = stamp + self._latency
-        if everyone and by_the_file and self._latency == 0 and not self._pending and elapsed is not None:
+        newer = elapsed is not None and elapsed != self._latest
+        self._latest = elapsed
+        if everyone and by_the_file and newer and self._latency == 0 and not self._pending:
             # The common case in training: all decide, at once in effect; 'command' has nothing to merge.
             self._values, self._mode = values, mode
             self._stamp = stamp + xp.zeros_like(self._stamp)
             self._effect = self._stamp + 0
-            self._command, self._next = None, elapsed
+            self._command = None
             return
         stamp = stamp + xp.zeros_like(self._stamp)
         effect = xp.where(where, effect, NEVER)

@@ -223,6 +223,8 @@ class Simulation:
             self.truncated = xp.where(running, verdict.truncated, self.truncated)
             self.running = running & ~ended
         self._everyone = bool(xp.all(self.running)) and bool(xp.all(self.alive))
+        if not bool(xp.any(self.running)):
+            self._clock = None
 
     def close(self) -> None:
         """Release the world."""

@@ -167,6 +167,8 @@ class PursuitEnv:
     def _run_to_decision(self, advance: bool = False) -> None:
         """Advance until an agent in play is due or the episode ends."""
         simulation = self.simulation
+        if not bool(simulation.running[0]):  # over before anybody had anything to decide on
+            return
         while True:
             if advance:
                 simulation.advance()

@@ -78,7 +78,8 @@ def test_streams_of_neighbouring_seeds_episodes_and_numbers_differ() -> None:
 def test_uniform_is_uniform() -> None:
     n = 200_000
     draws = streams.uniform(XP, np.full(n, 99, dtype=np.int64), np.arange(n, dtype=np.int64))
-    assert draws.min() > 0.0 and draws.max() < 1.0
+    assert draws.min() > 0.0
+    assert draws.max() < 1.0
     counts, _ = np.histogram(draws, bins=100, range=(0.0, 1.0))
     chi_squared = ((counts - n / 100) ** 2 / (n / 100)).sum()
     assert chi_squared < 149.4  # 99.9 % quantile with 99 degrees of freedom
