@@ -25,8 +25,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "pe_sim.dynamics": {
         "grid_mover": "pe_sim.worlds.grid:GridMover",
+        "single_integrator": "pe_sim.worlds.dynamics.single_integrator:SingleIntegrator",
         "double_integrator": "pe_sim.worlds.dynamics.double_integrator:DoubleIntegrator",
         "unicycle": "pe_sim.worlds.dynamics.unicycle:Unicycle",
+        "dubins_car": "pe_sim.worlds.dynamics.dubins_car:DubinsCar",
+        "car": "pe_sim.worlds.dynamics.car:Car",
+        "airplane": "pe_sim.worlds.dynamics.airplane:Airplane",
         "multirotor": "pe_sim.worlds.dynamics.multirotor:Multirotor",
         "template_mover": "pe_sim.worlds.template:TemplateMover",
         "aircraft": "pe_sim.worlds.jsbsim.spec:AircraftModel",
@@ -57,6 +61,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "random": "pe_sim.guidance.random_walk:RandomWalk",
         "hold_still": "pe_sim.guidance.hold_still:HoldStill",
         "greedy_grid": "pe_sim.guidance.greedy_grid:GreedyGrid",
+        "air_pursuit": "pe_sim.guidance.fixed_wing.pursuit:AirPursuit",
+        "air_navigation": "pe_sim.guidance.fixed_wing.navigation:AirNavigation",
+        "air_straight": "pe_sim.guidance.fixed_wing.evasion:AirStraight",
+        "air_beam": "pe_sim.guidance.fixed_wing.evasion:AirBeam",
+        "air_break": "pe_sim.guidance.fixed_wing.evasion:AirBreak",
+        "air_jink": "pe_sim.guidance.fixed_wing.evasion:AirJink",
+        "air_weave": "pe_sim.guidance.fixed_wing.evasion:AirWeave",
     },
 }
 """Group of entry points -> name -> 'module:attribute', loaded when first asked for."""

@@ -134,19 +134,18 @@ class Aircraft:
             lever(throttle)
 
     def advance(self, substeps: int) -> Failure:
-        """Integrate some substeps; return how the flight ended in one of them, or NONE."""
-        run, load_factor, height = self._run, self._load_factor, self._height
-        low, high = self._limits.load_factor
-        clearance = self._clearance
+        """Integrate a few substeps; return how the flight has ended after them, or NONE."""
+        run = self._run
         try:
             for _ in range(substeps):
                 run()
-                # Written so that a NaN fails the comparison.
-                if not (low <= load_factor() <= high and height() > clearance):
-                    return self._reason()
         except RuntimeError:  # JSBSim's own errors, raised when a state has left every table
             return Failure.DIVERGED
-        return Failure.NONE
+        low, high = self._limits.load_factor
+        # Written so that a NaN fails the comparison.
+        if low <= self._load_factor() <= high and self._height() > self._clearance:
+            return Failure.NONE
+        return self._reason()
 
     def _reason(self) -> Failure:
         load, height = self._load_factor(), self._height()

@@ -26,7 +26,10 @@ FEEDBACK = (
     "true_airspeed", "density", "roll", "pitch", "heading", "roll_rate", "pitch_rate", "yaw_rate", "angle_of_attack",
     "altitude", "climb_rate", "load_factor",
 )
-"""What the autopilot reads at each update."""
+"""What the autopilot reads at each update, in JSBSim's own units."""
+
+_SPEED, _DENSITY, _ALTITUDE, _CLIMB = factors("true_airspeed", "density", "altitude", "climb_rate")
+_DENSITY /= SEA_LEVEL_DENSITY
 
 ROLL_BANDWIDTH = 1.6
 """Bank error to roll rate [1/s]."""
@@ -102,7 +105,7 @@ class Autopilot:
         self._response = response
         self._envelope = envelope
         self._period = 0.0
-        self._factors = factors(*FEEDBACK)
+        self._slowest = 0.4 * response.airspeed
         self._pitch_integral = self._roll_integral = self._throttle_integral = 0.0
         self._throttle = 0.0
 
@@ -131,11 +134,10 @@ class Autopilot:
             period: how long they will be held [s].
         """
         self._period = period
-        (
-            speed, density, roll, pitch, heading, p, q, r, alpha, altitude, climb, load
-        ) = [value * factor for value, factor in zip(self._read(), self._factors, strict=True)]
-        speed = speed if speed > 1.0 else 1.0
-        effect = self._response.airspeed / clip(speed * sqrt(density / SEA_LEVEL_DENSITY), 0.4 * self._response.airspeed, 1e4)
+        speed, density, roll, pitch, heading, p, q, r, alpha, altitude, climb, load = self._read()
+        speed, altitude, climb = max(speed * _SPEED, 1.0), altitude * _ALTITUDE, climb * _CLIMB
+        equivalent = speed * sqrt(density * _DENSITY)
+        effect = self._response.airspeed / (equivalent if equivalent > self._slowest else self._slowest)
 
         if lateral is Lateral.HEADING:
             turn = clip(wrap(command[0] - heading) / TURN_TIME, -1.0, 1.0)

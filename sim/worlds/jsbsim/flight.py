@@ -17,8 +17,10 @@ from pe_sim.worlds.jsbsim.properties import FOOT
 
 Values: TypeAlias = tuple[float, ...]
 
-HELD_SUBSTEPS = 3
-"""Substeps between two updates of the autopilot."""
+EXECUTE = int(Mode.EXECUTE)
+
+HELD_SUBSTEPS = 6
+"""Substeps between two updates of the autopilot, and between two looks at load factor and height."""
 FASTEST = 5e3
 """Speed [m/s] that no aircraft here reaches: the numbers have run away."""
 FASTEST_SPIN = 100.0
@@ -161,10 +163,14 @@ class Flight:
     def _fly(self, action: Values, mode: int) -> Failure:
         aircraft, pilot, autopilot = self.aircraft, self._spec.pilot, self._autopilot
         if pilot is None or autopilot is None:
-            aircraft.control(*(action if mode == Mode.EXECUTE else aircraft.trimmed))  # type: ignore[arg-type]
-            return aircraft.advance(self._around.substeps)
+            aircraft.control(*(action if mode == EXECUTE else aircraft.trimmed))  # type: ignore[arg-type]
+            for count in self._chunks:
+                failure = aircraft.advance(count)
+                if failure:
+                    return failure
+            return Failure.NONE
         lateral, vertical = pilot.lateral, pilot.vertical
-        if mode == Mode.EXECUTE:
+        if mode == EXECUTE:
             self._held = None
             first, second, third = action[:3]
             if lateral is Lateral.HEADING:
@@ -209,5 +215,7 @@ class Flight:
         self._stalled_for = self._stalled_for + self._tick if abs(alpha) > limits.angle_of_attack else 0.0
         if self._stalled_for > limits.stall_time:
             return Failure.STALL
-        inside = all(a <= x <= b for x, a, b in zip(place, around.low, around.high, strict=True))
+        x, y, z = place
+        low, high = around.low, around.high
+        inside = low[0] <= x <= high[0] and low[1] <= y <= high[1] and low[2] <= z <= high[2]
         return Failure.NONE if inside else Failure.LEFT_AREA

@@ -162,7 +162,7 @@ class PropertyAccess:
 
     def reader(self, *names: str) -> Callable[[], list[float]]:
         """Return a function that reads several properties at once in JSBSim's own units; see :func:`factors`."""
-        getters = [self.node(name).get_double_value for name in names]
+        getters = tuple(self.node(name).get_double_value for name in names)
         return lambda: [get() for get in getters]
 
 
