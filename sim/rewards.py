@@ -8,12 +8,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pe_sim.air_combat import TERMS as COMBAT_TERMS
+from pe_sim.air_combat import CombatTerms
 from pe_sim.arrays import Array, dot
 from pe_sim.schema import Strict
 from pe_sim.state import State
 
-EVENTS = ("capture", "escape", "crash", "timeout")
+EVENTS = ("capture", "escape", "crash", "timeout", "hit", "hurt")
 """Terms that are paid once, when something happens; the others are paid every tick."""
+
+OF_AGENTS = ("crash", "hit", "hurt")
+"""Events that are told of every agent, not of the evaders."""
 
 GRAIN = 2.0**32
 """Zero-sum rewards are whole multiples of 1 / GRAIN, so that their sum is exactly zero in any order."""
@@ -24,8 +29,9 @@ class RewardTerm(Strict):
 
     Attributes:
         term: what is rewarded. Once: 'capture' and 'escape' (per evader), 'crash' (per own agent that ended by its
-            own motion), 'timeout' (when time runs out). Every tick: 'distance' (to the nearest opponent in play
-            [m]), 'speed_squared' ([m^2/s^2]), 'diagonal' (1 for a move along both horizontal axes), 'time' (1).
+            own motion), 'timeout' (when time runs out), 'hit' and 'hurt' (hit points taken from opponents, lost). Every tick: 'distance' (to the nearest opponent in play
+            [m]), 'speed_squared' ([m^2/s^2]), 'diagonal' (1 for a move along both horizontal axes), 'time' (1), and the
+            terms of :data:`pe_sim.air_combat.TERMS`.
         team: who receives it.
         weight: factor.
         credit: whether an event pays the whole team, or only those it is about: the caught and their captors, who
@@ -33,7 +39,10 @@ class RewardTerm(Strict):
         per: whether the weight of a term paid every tick is for a tick or for a second.
     """
 
-    term: Literal["capture", "escape", "crash", "timeout", "distance", "speed_squared", "diagonal", "time"]
+    term: Literal[
+        "capture", "escape", "crash", "timeout", "hit", "hurt", "distance", "speed_squared", "diagonal", "time", "range",
+        "closing_speed", "sight_rate", "antenna_train", "aspect", "heading_crossing", "specific_energy",
+    ]
     team: str
     weight: float
     credit: Literal["team", "agent"] = "team"
@@ -74,6 +83,8 @@ class Events:
         escaped: evaders escaped, bool (E, B).
         crashed: agents whose motion ended by itself in this tick, bool (N, B).
         timeout: whether time ran out, bool (B,).
+        dealt: hit points that each agent took from opponents, float64 (N, B).
+        taken: hit points that each agent lost, float64 (N, B).
     """
 
     caught: Array | None = None
@@ -81,6 +92,8 @@ class Events:
     escaped: Array | None = None
     crashed: Array | None = None
     timeout: Array | None = None
+    dealt: Array | None = None
+    taken: Array | None = None
 
 
 class Rewards:
@@ -113,6 +126,8 @@ class Rewards:
             "distance": self._distance, "speed_squared": self._speed_squared, "diagonal": self._diagonal,
             "time": self._time,
         }
+        self._combat = CombatTerms(teams, xp)
+        self._values.update({name: self._combat.term(name) for name in COMBAT_TERMS})
 
     def _prepared(self, term: RewardTerm) -> tuple[RewardTerm, Array]:
         """Return a term with its weight for every agent, float64 (N, 1)."""
@@ -137,6 +152,7 @@ class Rewards:
             shape: (N, B).
         """
         total: Array = None
+        self._combat.in_play = alive
         for term, weight in self._continuous:
             part = weight * self._values[term.term](state, nearest)
             total = part if total is None else total + part
@@ -184,20 +200,23 @@ class Rewards:
         xp = self._xp
         if term.term == "timeout":
             return None if events.timeout is None else xp.astype(events.timeout, xp.float64)[None]
-        happened = {"capture": events.caught, "escape": events.escaped, "crash": events.crashed}[term.term]
+        happened = {
+            "capture": events.caught, "escape": events.escaped, "crash": events.crashed, "hit": events.dealt,
+            "hurt": events.taken,
+        }[term.term]
         if happened is None:
             return None
         own = self._about(term, happened, events, shape)
         if term.credit == "agent":
             return own
-        if term.term == "crash":
+        if term.term in OF_AGENTS:
             return self._sum(own, [i for i, team in enumerate(self._teams) if team == term.team])[None]
         return self._sum(xp.astype(happened, xp.float64), list(range(happened.shape[0])))[None]
 
     def _about(self, term: RewardTerm, happened: Array, events: Events, shape: Any) -> Array:
         """Return how often an event is about each agent itself, float64 (N, B)."""
         xp = self._xp
-        if term.term == "crash":
+        if term.term in OF_AGENTS:
             return xp.astype(happened, xp.float64)
         own = xp.zeros(shape, dtype=xp.float64)
         pursuers, evaders = self._sides

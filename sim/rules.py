@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pe_sim.air_combat import COMBAT_OUTCOMES, CombatSpec, Guns, loss_of
 from pe_sim.arrays import Array
 from pe_sim.capture import Capture, CaptureSpec, Scene
 from pe_sim.quantities import Duration
@@ -22,10 +23,10 @@ from pe_sim.timing import seconds, to_nanoseconds
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
 
-OUTCOMES = ("", "capture", "timeout", "failure", "aborted", "stopped", "escape")
+OUTCOMES = ("", "capture", "timeout", "failure", "aborted", "stopped", "escape", *COMBAT_OUTCOMES)
 """Names of the outcome codes; '' while running. 'failure': every agent of a side ended by its own motion."""
 
-RUNNING, CAPTURE, TIMEOUT, FAILURE, ABORTED, STOPPED, ESCAPE = range(len(OUTCOMES))
+RUNNING, CAPTURE, TIMEOUT, FAILURE, ABORTED, STOPPED, ESCAPE, *COMBAT_CODES = range(len(OUTCOMES))
 
 FAR = 1e9
 """Distance [m] that stands for 'no opponent'."""
@@ -51,6 +52,7 @@ class RulesSpec(Strict):
         evaders: team that is chased.
         capture: when an evader is caught.
         escape: when an evader gets away; left out, only by the time limit.
+        combat: guns and hit points; left out, nobody shoots.
         time_limit: engagement time after which the episode ends [s].
         max_step: the same as a number of ticks, instead of ``time_limit``.
         rewards: what each agent receives.
@@ -60,6 +62,7 @@ class RulesSpec(Strict):
     evaders: str = "evaders"
     capture: CaptureSpec = CaptureSpec()
     escape: EscapeSpec | None = None
+    combat: CombatSpec | None = None
     time_limit: Annotated[Duration, Field(gt=0)] = to_nanoseconds(Fraction(60))
     max_step: Annotated[int, Field(ge=1)] | None = None
     rewards: RewardSpec = RewardSpec()
@@ -149,6 +152,9 @@ class Rules:
         self._rewards = Rewards(
             spec.rewards, teams, self.pursuers, self.evaders, tick=seconds(tick), scales=scales, xp=xp
         )
+        gun = None if spec.combat is None else spec.combat.gun
+        sides = (self.pursuers, self.evaders)
+        self.guns = None if gun is None else Guns(gun, sides, self._agents, seconds(tick), xp)
         self._nothing: tuple[Array, Array, Array] | None = None
 
     @classmethod
@@ -164,6 +170,8 @@ class Rules:
         """Begin episodes in the given engagements (indices; None for all); return the distances, (P, E, B)."""
         relative, distance = self._measure(state)
         self._capture.reset(relative, rows)
+        if self.guns is not None:
+            self.guns.reset(distance.shape[-1], rows)
         return distance
 
     def distances(self, state: State) -> Array:
@@ -199,21 +207,26 @@ class Rules:
         if crashed is not None and not bool(xp.any(crashed)):
             crashed = None
         after = alive if crashed is None else alive & ~crashed
+        fire = None if self.guns is None else self.guns.fire(state, after)
         chasing, running = after[self._pursuers], after[self._evaders]
         in_play = None if everyone and crashed is None else chasing[:, None] & running[None]
         caught, captors = self._caught(state, relative, distance, in_play, (chasing, running), tick)
         escaped = self._escaped(state, running, caught)
         timeout = None if clock is not None and clock < self._horizon else tick >= self._horizon
         events = Events(caught, captors, escaped, crashed)
+        events.dealt, events.taken = (None, None) if fire is None else (fire.dealt, fire.taken)
         nearest_to = self._nearest(distance, in_play) if self._rewards.needs_nearest else None
         shape = (self._agents, distance.shape[-1])
-        if caught is None and escaped is None and crashed is None and timeout is None and everyone:
+        nothing_happened = caught is None and escaped is None and crashed is None and fire is None and timeout is None
+        if nothing_happened and everyone:
             terminated, outcome, nothing = self._calm(shape)
             rewards = nothing
             if not self._rewards.only_events:
                 rewards = self._rewards.of_tick(state, nearest_to, events, None, shape)
             return Verdict(alive, terminated, terminated, outcome, rewards, distance, quiet=True)
         after = self._out_of_play(after, caught, escaped)
+        if fire is not None:
+            after = after & ~fire.destroyed
         terminated, outcome = self._ended(after, caught, escaped)
         truncated = terminated & False if timeout is None else timeout & ~terminated
         events.timeout = truncated
@@ -269,9 +282,11 @@ class Rules:
         if escaped is not None and spec.escape is not None:
             away = xp.any(escaped, axis=0)
             escape = (away & nobody if spec.escape.ends == "all" else away) & ~capture
-        failure = (nobody | ~xp.any(after[self._pursuers], axis=0)) & ~capture & ~escape
-        outcome = xp.where(capture, CAPTURE, xp.where(escape, ESCAPE, xp.where(failure, FAILURE, RUNNING)))
-        return capture | escape | failure, outcome
+        alone = ~xp.any(after[self._pursuers], axis=0)
+        lost = (nobody | alone) & ~capture & ~escape
+        loss = FAILURE if spec.combat is None else loss_of(xp, alone, nobody, COMBAT_CODES)
+        outcome = xp.where(capture, CAPTURE, xp.where(escape, ESCAPE, xp.where(lost, loss, RUNNING)))
+        return capture | escape | lost, outcome
 
     def _nearest(self, distance: Array, in_play: Array | None) -> Array:
         """Return each agent's distance to its nearest opponent in play, (N, B), 0 where there is none."""

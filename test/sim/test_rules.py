@@ -254,7 +254,8 @@ def test_rules_that_nobody_can_fulfil_are_refused(rules: dict[str, Any], rule: s
 
 
 def test_codes_of_outcomes_are_stable() -> None:
-    assert OUTCOMES == ("", "capture", "timeout", "failure", "aborted", "stopped", "escape")
+    assert OUTCOMES[:7] == ("", "capture", "timeout", "failure", "aborted", "stopped", "escape")
+    assert OUTCOMES[7:] == ("pursuers_win", "evaders_win", "mutual_loss")
 
 
 def test_a_row_of_a_batch_is_judged_as_it_would_be_alone() -> None:
