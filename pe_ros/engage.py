@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -10,10 +11,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pe_ros.composition import Composition
 from pe_ros.discovery import use_profile
-from pe_ros.end_request import EndRequest
+from pe_ros.end_request import EndedWhileStarting, EndRequest
 from pe_ros.referee_node import EpisodeView
 from pe_ros.results import Results
 from pe_ros.specs import Options
+from pe_sim.engagement import load
 from pe_sim.evaluation.rollout import EpisodeResult
 from pe_sim.rules import OUTCOMES
 from pe_sim.timing import seconds
@@ -27,7 +29,18 @@ def engage(options: Options, console: Console, *, progress: bool) -> Results:
     """
     use_profile()
     with EndRequest() as end:
-        return _Run(options, console, end).run(progress=progress)
+        try:
+            run = _Run(options, console, end)
+        except EndedWhileStarting:
+            return _no_results(options)
+        return run.run(progress=progress)
+
+
+def _no_results(options: Options) -> Results:
+    """Return what there is to tell of a run that was told to end while it started."""
+    engagement = load(options.engagement, json.loads(options.overrides) if options.overrides else None)
+    seed = engagement.seed if options.seed < 0 else options.seed
+    return Results(engagement, seed, f"ros/{options.pace}", [], requested=options.episodes)
 
 
 class _Run:

@@ -99,4 +99,4 @@ def test_every_node_is_an_executable_of_ros2_run(prefix, archive, source):
 def test_console_script(archive, wheel):
     entry_points = configparser.ConfigParser()
     entry_points.read_string(archive.read(f"{'-'.join(wheel.name.split('-')[:2])}.dist-info/entry_points.txt").decode())
-    assert dict(entry_points["console_scripts"]) == {"pe-ros": "pe_ros.cli:main"}
+    assert dict(entry_points["console_scripts"]) == {"pe-ros": "pe_ros.program:command_line"}
