@@ -1,49 +1,28 @@
-"""Kinematic world: agents of mixed dynamics in two or three dimensions, in an arena with obstacles."""
+"""Kinematic world: agents of mixed dynamics in two or three dimensions, in an arena with obstacles and wind."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, SerializeAsAny, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from pe_sim import registry, streams
-from pe_sim.actions import ActionSpec
+from pe_sim.actions import ActionSpec, Mode
 from pe_sim.arrays import Array, Vector
-from pe_sim.quantities import Length
-from pe_sim.schema import Strict
 from pe_sim.timing import seconds
+from pe_sim.worlds.arena import Arena, Reaction
 from pe_sim.worlds.base import Command, World, WorldSpec
+from pe_sim.worlds.collisions import CollisionKind, Collisions
+from pe_sim.worlds.contact import Edges, Solids
+from pe_sim.worlds.dynamics.base import Dynamics, Setting
+from pe_sim.worlds.fleet import Body, Fleet
+from pe_sim.worlds.kinematic_check import check_kinematic
 from pe_sim.worlds.obstacles import Obstacle, read_obstacles
 from pe_sim.worlds.placement import place_agents
+from pe_sim.worlds.wind import Wind, WindField
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
-    from pe_sim.worlds.dynamics.base import Dynamics
-
-RESTITUTION = {"clip": 0.0, "bounce": 1.0, "crash": 0.0}
-"""Part of the normal speed that comes back from a surface."""
-
-
-class Arena(Strict):
-    """The box that agents stay in.
-
-    Attributes:
-        low: lower corner (x, y, z) [m; world].
-        high: upper corner [m; world].
-        edge: what its faces do: stop the normal motion (clip), reflect it (bounce), end the agent (crash), or
-            nothing (open).
-    """
-
-    low: tuple[Length, Length, Length]
-    high: tuple[Length, Length, Length]
-    edge: Literal["clip", "bounce", "crash", "open"] = "clip"
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Arena:
-        if any(a > b for a, b in zip(self.low, self.high, strict=True)) or self.low[:2] == self.high[:2]:
-            raise PydanticCustomError("arena", "low must be below high")
-        return self
 
 
 class KinematicSpec(WorldSpec):
@@ -52,21 +31,40 @@ class KinematicSpec(WorldSpec):
     Attributes:
         dimensions: 2 (motion at constant height) or 3.
         arena: the box that agents stay in.
-        obstacles: solids in it; touching one does what the arena's edge does, 'open' counting as 'clip'.
+        obstacles: solids in it; in 2 dimensions they are seen from above, of unlimited height.
+        obstacle_contact: what touching an obstacle does: clip, bounce or crash; default what the arena's edge does,
+            'open' counting as 'clip'.
+        collisions: what agents do that meet, by the radii of their dynamics: nothing (off), bounce, or crash.
+        wind: how the air moves; default not at all.
     """
 
     dimensions: Literal[2, 3] = 3
     arena: Arena
     obstacles: Annotated[tuple[SerializeAsAny[Obstacle], ...], Field(max_length=1000)] = ()
+    obstacle_contact: Reaction | None = None
+    collisions: CollisionKind = "off"
+    wind: Wind | None = None
 
     @field_validator("obstacles", mode="before")
     @classmethod
-    def _read_obstacles(cls, value: Any) -> Any:
-        return read_obstacles(value)
+    def _read_obstacles(cls, value: Any, info: ValidationInfo) -> Any:
+        obstacles = read_obstacles(value)
+        return tuple(o.flat() for o in obstacles) if info.data.get("dimensions") == 2 else obstacles
+
+    @property
+    def reaction(self) -> Reaction:
+        """What touching an obstacle does."""
+        if self.obstacle_contact is not None:
+            return self.obstacle_contact
+        return "clip" if self.arena.edge == "open" else self.arena.edge
 
 
 class KinematicWorld(World):
-    """Integrates each role by its own dynamics, then keeps agents out of what is solid."""
+    """Integrates agents by their dynamics, all that move alike at once, then keeps them out of what is solid.
+
+    Within a tick: the wind of the tick is drawn, every agent moves, agents that meet collide, then arena edges, then
+    obstacles are answered. Inactive agents keep their state to the last bit and take no part.
+    """
 
     name: ClassVar[str] = "kinematic"
     Parameters: ClassVar[type[WorldSpec]] = KinematicSpec
@@ -76,115 +74,206 @@ class KinematicWorld(World):
         spec = engagement.world
         assert isinstance(spec, KinematicSpec)
         self._spec = spec
-        self._tick = seconds(spec.tick)
-        self._models: dict[str, Dynamics] = {}
-        for name, role in engagement.roles.items():
-            first, last = engagement.role_ranges[name]
-            model = registry.lookup("pe_sim.dynamics", role.dynamics.model)
-            block = self.state.block[:, first:last]
-            self._models[name] = model(role.dynamics, block, spec.dimensions, self._tick, xp)
-        if spec.arena.edge == "crash":
-            self.failed = xp.zeros((len(engagement.agents), batch), dtype=xp.bool)
+        self._setting = Setting(spec.dimensions, seconds(spec.tick), batch, xp)
+        agents = len(engagement.agents)
+        models = [model_of(role.dynamics) for role in engagement.roles.values()]
+        self._memory = xp.zeros((max(model.memory_size for model in models), agents, batch), dtype=xp.float64)
+        self._groups = [self._group(roles) for roles in _neighbours(engagement)]
+        self._bodies = self._make_bodies()
+        if "crash" in (spec.arena.edge, spec.collisions) or (spec.obstacles and spec.reaction == "crash"):
+            self.failed = xp.zeros((agents, batch), dtype=xp.bool)
+        movers = [(group.first, group.last, group.model) for group in self._groups]
+        fleet = Fleet(self._bodies, movers, self.state.block, self.failed, xp)
+        self._fleet = fleet
+        self._edges = None if spec.arena.edge == "open" else Edges(spec.arena, spec.dimensions, fleet)
+        self._solids: Solids | None = None
+        if spec.obstacles:
+            self._solids = Solids(spec.obstacles, spec.reaction, spec.dimensions, fleet, self._edges)
+        self._collisions: Collisions | None = None
+        if spec.collisions != "off":
+            radii = [body.radius for body in self._bodies]
+            self._collisions = Collisions(spec.collisions, radii, self._setting.tick, fleet)
+        self._wind = None
+        if spec.wind is not None:
+            self._wind = WindField(spec.wind, spec.dimensions, self._setting.tick, batch, xp)
 
     @classmethod
     def check(cls, engagement: Engagement) -> None:
-        """Refuse start regions outside the arena."""
-        spec = engagement.world
-        assert isinstance(spec, KinematicSpec)
-        for name, role in engagement.roles.items():
-            corners = [p for p in (role.start.low, role.start.high, *(role.start.points or ())) if p is not None]
-            for corner in corners:
-                for value, low, high in zip(corner, spec.arena.low, spec.arena.high, strict=True):
-                    if not low <= value <= high:
-                        raise PydanticCustomError(
-                            "start", "roles.{role}.start: {point} is outside the arena",
-                            {"role": name, "point": str(corner)},
-                        )
+        """Refuse what no motion can come of, e.g. a start outside the arena or obstacles too thin for the tick."""
+        check_kinematic(engagement)
 
     def action_spec(self, role: str) -> ActionSpec:
         """Return the action of the role's dynamics."""
-        return self._models[role].action_spec()
+        dynamics = self.engagement.roles[role].dynamics
+        return model_of(dynamics).action_spec(dynamics, self._spec.dimensions)
 
     def reset(self, keys: Array, rows: Array | None) -> None:
         """Draw start positions clear of obstacles, headings and speeds."""
-        xp = self.xp
-        places = place_agents(self.engagement, xp, keys, self._propose)
+        xp, engagement = self.xp, self.engagement
         where = slice(None) if rows is None else rows
-        for agent, place in enumerate(places):
+        separation = None
+        if self._collisions is not None:
+            separation = [body.radius for body in self._bodies]
+        for agent, place in enumerate(place_agents(engagement, xp, keys, self._propose, separation)):
             for axis in range(3):
                 self.state.block[axis, agent, where] = place[axis]
         motion = streams.derive(keys, streams.name_key("start_motion"))
-        for name, role in self.engagement.roles.items():
-            first, last = self.engagement.role_ranges[name]
-            agent_keys = [streams.derive(motion, streams.name_key(a)) for a in self.engagement.agents[first:last]]
-            key = xp.stack(agent_keys)
-            heading = _between(role.start.heading, streams.uniform(xp, key, 0, 0))
-            speed = _between(role.start.speed, streams.uniform(xp, key, 0, 1))
-            self._models[name].reset(heading, speed, where)
+        for group in self._groups:
+            names = engagement.agents[group.first : group.last]
+            key = xp.stack([streams.derive(motion, streams.name_key(name)) for name in names])
+            starts = [engagement.roles[engagement.role_of(name)].start for name in names]
+            heading = self._between([start.heading for start in starts], streams.uniform(xp, key, 0, 0))
+            speed = self._between([start.speed for start in starts], streams.uniform(xp, key, 0, 1))
+            group.model.reset(heading, speed, where)
         if self.failed is not None:
             self.failed[:, where] = False
-
-    def _propose(self, agent: int, key: Array, attempt: int) -> Vector:
-        xp, arena = self.xp, self._spec.arena
-        role = self.engagement.role_of(self.engagement.agents[agent])
-        start = self.engagement.roles[role].start
-        zero = xp.zeros(key.shape, dtype=xp.float64)
-        if start.points is not None:
-            point = start.points[agent - self.engagement.role_ranges[role][0]]
-            return (zero + point[0], zero + point[1], zero + point[2])
-        low, high = start.low or arena.low, start.high or arena.high
-        x, y, z = (_between((low[i], high[i]), streams.uniform(xp, key, attempt, i)) for i in range(3))
-        free: Array | None = None
-        for obstacle in self._spec.obstacles:
-            outside = obstacle.surface(xp, (x, y, z))[0] > 0.0
-            free = outside if free is None else free & outside
-        return (x if free is None else xp.where(free, x, xp.nan), y, z)
+        if self._wind is not None:
+            self._wind.reset(keys, rows)
+        if self._collisions is not None:
+            self._collisions.reset(rows)
+        for surfaces in (self._edges, self._solids):
+            if surfaces is not None:
+                surfaces.watch.reset(rows)
 
     def step(self, commands: dict[str, Command], active: Array | None) -> None:
-        """Integrate every role, then resolve contacts with obstacles and the arena's faces."""
-        for name, command in commands.items():
-            first, last = self.engagement.role_ranges[name]
-            model = self._models[name]
-            moving = None if active is None else active[first:last]
-            model.step(model.commanded(command), moving)
-            for obstacle in self._spec.obstacles:
-                self._keep_out(model, obstacle, (first, last))
-            if self._spec.arena.edge != "open":
-                self._keep_in(model, (first, last))
+        """Advance one tick under one command for every role."""
+        fleet, edges, solids, collisions = self._fleet, self._edges, self._solids, self._collisions
+        near_edge = None if edges is None else edges.watch.near(active)
+        near_solid = None if solids is None else solids.watch.near(active)
+        start = None if near_solid is None else fleet.places(near_solid)
+        pairs = None if collisions is None else collisions.before(active)
+        wind = None if self._wind is None else self._wind.blow()
+        idle = None if active is None else self.xp.nonzero(~active.reshape(-1))[0]
+        kept = None if idle is None else self._save(idle)
+        for group in self._groups:
+            group.step(commands, wind)
+        if idle is not None and kept is not None:
+            self._restore(idle, kept)
+        if collisions is not None and pairs is not None:
+            collisions.after(*pairs)
+        if edges is not None and near_edge is not None:
+            edges.keep_in(near_edge)
+        if solids is not None and near_solid is not None and start is not None:
+            solids.keep_out(near_solid, start)
 
-    def _keep_out(self, model: Dynamics, obstacle: Obstacle, span: tuple[int, int]) -> None:
-        """Push agents out of an obstacle along its normal and take the velocity into it away."""
-        xp, block = self.xp, model.block
-        distance, normal = obstacle.surface(xp, (block[0], block[1], block[2]))
-        inside = distance < 0.0
-        if not bool(xp.any(inside)):
-            return
-        for axis in range(self._spec.dimensions):
-            block[axis] = xp.where(inside, block[axis] - distance * normal[axis], block[axis])
-        self._contact(model, normal, inside, span)
+    def _group(self, roles: list[str]) -> Group:
+        engagement, xp = self.engagement, self.xp
+        spans = {role: engagement.role_ranges[role] for role in roles}
+        first, last = spans[roles[0]][0], spans[roles[-1]][1]
+        specs = [engagement.roles[role].dynamics for role in roles for _ in range(engagement.roles[role].count)]
+        exposure = [spec.wind for spec in specs]  # type: ignore[attr-defined]
+        drift = None
+        if self._spec.wind is not None and any(exposure):
+            drift = xp.zeros((3, last - first, self.batch), dtype=xp.float64)
+        model = model_of(specs[0])(
+            specs, self.state.block[:, first:last], self._memory[:, first:last], drift, self._setting
+        )
+        return Group(spans, model, exposure, self._setting)
 
-    def _keep_in(self, model: Dynamics, span: tuple[int, int]) -> None:
-        """Hold agents inside the arena; bouncing folds the way beyond a face back into it."""
-        xp, block, arena = self.xp, model.block, self._spec.arena
-        for axis in range(self._spec.dimensions):
-            for bound, sign in ((arena.low[axis], 1.0), (arena.high[axis], -1.0)):
-                beyond = sign * (block[axis] - bound) < 0.0
-                if not bool(xp.any(beyond)):
-                    continue
-                place = 2.0 * bound - block[axis] if arena.edge == "bounce" else bound
-                block[axis] = xp.where(beyond, place, block[axis])
-                zero = block[axis] * 0.0
-                normal = tuple(zero + (sign if i == axis else 0.0) for i in range(3))
-                self._contact(model, normal, beyond, span)
-            block[axis] = xp.clip(block[axis], arena.low[axis], arena.high[axis])
+    def _make_bodies(self) -> list[Body]:
+        air = 0.0 if self._spec.wind is None else self._spec.wind.greatest
+        bodies = []
+        for role in self.engagement.roles.values():
+            spec: Any = role.dynamics
+            model = model_of(spec)
+            # A hair more than the greatest way, so that rounding never makes an agent arrive unseen.
+            step = (model.top_speed(spec) + spec.wind * air) * self._setting.tick * (1.0 + 1e-9) + 1e-9
+            bodies += [Body(spec.radius, step, model.planar)] * role.count
+        return bodies
 
-    def _contact(self, model: Dynamics, normal: Vector, where: Array, span: tuple[int, int]) -> None:
-        edge = self._spec.arena.edge
-        if self.failed is not None:
-            self.failed[span[0] : span[1]] |= where
-        model.impact(normal, where, RESTITUTION.get(edge, 0.0))
+    def _propose(self, agent: int, key: Array, attempt: int) -> Vector:
+        xp, spec = self.xp, self._spec
+        role = self.engagement.role_of(self.engagement.agents[agent])
+        start, radius = self.engagement.roles[role].start, self._bodies[agent].radius
+        if start.points is not None:
+            point = start.points[agent - self.engagement.role_ranges[role][0]]
+            zero = xp.zeros(key.shape, dtype=xp.float64)
+            return (zero + point[0], zero + point[1], zero + point[2])
+        place = []
+        for axis in range(3):
+            margin = radius if axis < spec.dimensions else 0.0
+            low, high = spec.arena.low[axis] + margin, spec.arena.high[axis] - margin
+            low = low if start.low is None else max(low, start.low[axis])
+            high = high if start.high is None else min(high, start.high[axis])
+            # Where there is no choice, nothing is drawn; the draws are numbered, so the others stay the same.
+            fraction = streams.uniform(xp, key, attempt, axis) if high > low else 0.0
+            place.append(low + (high - low) * fraction)
+        x, y, z = place[0], place[1], place[2] + place[0] * 0.0
+        for obstacle in spec.obstacles:
+            x = xp.where(obstacle.surface(xp, (x, y, z))[0] > radius, x, xp.nan)
+        return (x, y, z)
+
+    def _between(self, limits: list[tuple[float, float]], fraction: Array) -> Array:
+        """Return points at fractions (n, R) of the way between the limits of each of n agents."""
+        xp = self.xp
+        low = xp.asarray([a for a, _ in limits], dtype=xp.float64)[:, None]
+        high = xp.asarray([b for _, b in limits], dtype=xp.float64)[:, None]
+        return low + (high - low) * fraction
+
+    def _save(self, places: Array) -> list[Array]:
+        """Return copies of state and memory of agents in the flat axis N * B."""
+        return [self.xp.take(part.reshape(len(part), -1), places, axis=1) for part in (self.state.block, self._memory)]
+
+    def _restore(self, places: Array, kept: list[Array]) -> None:
+        """Put back what was saved."""
+        for part, values in zip((self.state.block, self._memory), kept, strict=True):
+            part.reshape(len(part), -1)[:, places] = values
 
 
-def _between(limits: tuple[float, float], fraction: Array) -> Array:
-    """Return the point at a fraction of the way between two limits."""
-    return limits[0] + (limits[1] - limits[0]) * fraction
+class Group:
+    """Neighbouring roles of one model, moved by one set of array operations.
+
+    Attributes:
+        first, last: their agents are ``first`` to ``last`` - 1.
+        model: what moves them.
+    """
+
+    def __init__(
+        self, spans: dict[str, tuple[int, int]], model: Dynamics, exposure: list[float], setting: Setting
+    ) -> None:
+        xp = setting.xp
+        self._xp = xp
+        self.first = min(first for first, _ in spans.values())
+        self.last = max(last for _, last in spans.values())
+        self.model = model
+        self._roles = [(role, first - self.first, last - self.first) for role, (first, last) in spans.items()]
+        self._exposure = xp.asarray(exposure, dtype=xp.float64)[:, None]
+        size = len(model.action_spec(model.specs[0], setting.dimensions).names)
+        self._values = xp.zeros((size, self.last - self.first, setting.batch), dtype=xp.float64)
+
+    def step(self, commands: dict[str, Command], wind: Array | None) -> None:
+        """Move the agents one tick under the commands of their roles, in a wind [m/s; world], (3, B)."""
+        values, model = self._values, self.model
+        for role, first, last in self._roles:
+            command = commands[role]
+            values[:, first:last] = command.values
+            if command.mode is not None:
+                self._apply_modes(command.mode, first, last)
+        if wind is not None and model.drift is not None:
+            model.drift[...] = wind[:, None, :] * self._exposure
+        model.step(values)
+
+    def _apply_modes(self, mode: Array, first: int, last: int) -> None:
+        """Put in what coasting and stopping mean; HOLD is to go on with the values given."""
+        part = self._values[:, first:last]
+        for kind, choose in ((Mode.COAST, self.model.coast_values), (Mode.STOP, self.model.stop_values)):
+            chosen = mode == int(kind)
+            if self._xp.any(chosen):
+                part[...] = self._xp.where(chosen, choose()[:, first:last], part)
+
+
+def model_of(dynamics: Any) -> type[Dynamics]:
+    """Return the class of a role's dynamics model."""
+    model: type[Dynamics] = registry.lookup("pe_sim.dynamics", dynamics.model)
+    return model
+
+
+def _neighbours(engagement: Engagement) -> list[list[str]]:
+    """Return the roles in order, neighbours of the same model together."""
+    groups: list[list[str]] = []
+    for name, role in engagement.roles.items():
+        if groups and engagement.roles[groups[-1][-1]].dynamics.model == role.dynamics.model:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups

@@ -125,7 +125,7 @@ def distance_to_rectangle(
 
 
 def segments_cross(p: tuple[Any, Any], q: tuple[Any, Any], a: tuple[Any, Any], b: tuple[Any, Any]) -> Any:
-    """Return whether two segments cross; a line through an end counts as passing it on one side, so none slips through."""
+    """Return whether two segments cross; a line through an end counts as passing beside it, so none slips through."""
     return (_left(p, q, a) != _left(p, q, b)) & (_left(a, b, p) != _left(a, b, q))
 
 

@@ -40,7 +40,7 @@ class Round(Upright):
     radius: Annotated[Length, Field(gt=0.0)]
 
     @property
-    def width(self) -> float:
+    def outline_width(self) -> float:
         """The diameter [m]."""
         return float(2.0 * self.radius)
 
@@ -51,6 +51,11 @@ class Round(Upright):
         at_axis = distance == 0.0
         safe = xp.where(at_axis, 1.0, distance)
         return distance - self.radius, xp.where(at_axis, 1.0, dx / safe), dy / safe
+
+    def outline_clearance(self, xp: Any, x: Array, y: Array) -> Array:
+        """The same without a normal."""
+        dx, dy = x - self.center[0], y - self.center[1]
+        return xp.sqrt(dx * dx + dy * dy) - self.radius
 
     def crosses(self, xp: Any, p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
         """Whether the point nearest to the axis lies inside."""
@@ -89,7 +94,7 @@ class Sphere(Obstacle):
     radius: Annotated[Length, Field(gt=0.0)]
 
     @property
-    def thickness(self) -> float:
+    def least_width(self) -> float:
         """The diameter [m]."""
         return float(2.0 * self.radius)
 
@@ -129,7 +134,7 @@ class Box(Obstacle):
         return self
 
     @property
-    def thickness(self) -> float:
+    def least_width(self) -> float:
         """The least side [m]."""
         return float(min(b - a for a, b in zip(self.low, self.high, strict=True)))
 
@@ -141,6 +146,14 @@ class Box(Obstacle):
         """Distance to the nearest face, edge or corner."""
         distance, normal = distance_to_rectangle(xp, position[: len(self.low)], self.low, self.high)
         return distance, normal if len(normal) == 3 else (*normal, distance * 0.0)
+
+    def clearance(self, xp: Any, position: Vector) -> Array:
+        """The greatest of the distances along the axes."""
+        most: Array | None = None
+        for part, low, high in zip(position, self.low, self.high, strict=False):
+            beyond = xp.abs(part - 0.5 * (low + high)) - 0.5 * (high - low)
+            most = beyond if most is None else xp.where(beyond > most, beyond, most)
+        return most
 
     def blocks(self, xp: Any, p: Vector, q: Vector) -> Array:
         """Whether the parts of the segment between opposite faces have a part in common."""
@@ -177,7 +190,7 @@ class Polygon(Upright):
         return points if area > 0.0 else points[::-1]  # counter-clockwise: outside lies to the right of each side
 
     @property
-    def width(self) -> float:
+    def outline_width(self) -> float:
         """Least distance from a corner to a side it does not belong to [m]."""
         return thinnest(self.points)
 
@@ -198,12 +211,12 @@ class Wall(Upright):
 
     Attributes:
         points: its middle line (x, y) in order [m; world].
-        across: its thickness [m].
+        thickness: [m].
     """
 
     shape: Literal["wall"] = "wall"
     points: Annotated[tuple[Point, ...], Field(min_length=2, max_length=200)]
-    across: Annotated[Length, Field(gt=0.0)]
+    thickness: Annotated[Length, Field(gt=0.0)]
 
     @field_validator("points")
     @classmethod
@@ -213,20 +226,20 @@ class Wall(Upright):
         return points
 
     @property
-    def width(self) -> float:
+    def outline_width(self) -> float:
         """The thickness [m]."""
-        return float(self.across)
+        return float(self.thickness)
 
     def outline(self, xp: Any, x: Array, y: Array) -> Footprint:
         """Distance to the middle line less half the thickness."""
         distance, nx, ny = distance_to_chain(xp, x, y, self.points)
-        return distance - 0.5 * self.across, nx, ny
+        return distance - 0.5 * self.thickness, nx, ny
 
     def crosses(self, xp: Any, p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
         """Whether it comes nearer to the middle line than half the thickness."""
         seen: Array | None = None
         for a, b in sides(self.points, closed=False):
-            near = segment_near_segment(xp, p, q, a, b, 0.5 * self.across)
+            near = segment_near_segment(xp, p, q, a, b, 0.5 * self.thickness)
             seen = near if seen is None else seen | near
         return seen
 

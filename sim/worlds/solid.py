@@ -31,10 +31,11 @@ class Obstacle(Strict):
 
     @abstractmethod
     def surface(self, xp: Any, position: Vector) -> tuple[Array, Vector]:
-        """Return the distance to the surface [m], negative inside, and the outward unit normal of the nearest point.
+        """Return the distance to the surface [m], negative inside, and the outward unit normal of the nearest point."""
 
-        The distance may be too small, never too great: who is told 3 m may fly 3 m.
-        """
+    def clearance(self, xp: Any, position: Vector) -> Array:
+        """Return a cheap lower bound of the distance of :meth:`surface` [m]; its sign is right."""
+        return self.surface(xp, position)[0]
 
     @abstractmethod
     def blocks(self, xp: Any, p: Vector, q: Vector) -> Array:
@@ -42,7 +43,7 @@ class Obstacle(Strict):
 
     @property
     @abstractmethod
-    def thickness(self) -> float:
+    def least_width(self) -> float:
         """Least way through it [m], sharp corners left aside."""
 
     def flat(self) -> Obstacle:
@@ -77,13 +78,15 @@ class Upright(Obstacle):
 
     @property
     @abstractmethod
-    def width(self) -> float:
+    def outline_width(self) -> float:
         """Least way through the outline [m]."""
 
     @property
-    def thickness(self) -> float:
+    def least_width(self) -> float:
         """Least of width and height [m]."""
-        return self.width if self.bottom is None or self.top is None else min(self.width, self.top - self.bottom)
+        if self.bottom is None or self.top is None:
+            return self.outline_width
+        return float(min(self.outline_width, self.top - self.bottom))
 
     def flat(self) -> Obstacle:
         """Return it without its faces."""
@@ -103,6 +106,18 @@ class Upright(Obstacle):
         level = xp.where(rim, side / safe, xp.where(by_side, 1.0, 0.0))
         distance = xp.where(rim, corner, xp.where(by_side, side, face))
         return distance, (nx * level, ny * level, xp.where(rim, face / safe, xp.where(by_side, 0.0, 1.0)) * up)
+
+    def clearance(self, xp: Any, position: Vector) -> Array:
+        """The greater of the distances to the side and to a face."""
+        side = self.outline_clearance(xp, position[0], position[1])
+        if self.bottom is None and self.top is None:
+            return side
+        face = self._face(xp, position[2])[0]
+        return xp.where(side > face, side, face)
+
+    def outline_clearance(self, xp: Any, x: Array, y: Array) -> Array:
+        """Return a cheap lower bound of the distance to the outline [m], its sign right."""
+        return self.outline(xp, x, y)[0]
 
     def _face(self, xp: Any, z: Array) -> tuple[Array, Array]:
         """Return the distance above the top or below the bottom, the greater of the two, and +1 or -1 for its side."""

@@ -1,4 +1,6 @@
-"""The smallest world: points on a line. Copy this file to write your own, then register it by entry points::
+"""The smallest world: points on a line. Copy this file to write your own.
+
+Then register it by entry points::
 
     [project.entry-points."pe_sim.worlds"]
     my_world = "my_package.my_world:MyWorld"
@@ -82,7 +84,7 @@ class TemplateWorld(World):
         where = slice(None) if rows is None else rows
         for agent, place in enumerate(place_agents(self.engagement, self.xp, keys, propose)):
             self.state.block[0, agent, where] = place[0]
-        self.state.block[7, :, where] = 0.0
+        self.state.block[7][:, where] = 0.0
 
     def step(self, commands: dict[str, Command], active: Array | None) -> None:
         """Advance one tick. Write the canonical state in place; leave agents that are not active alone."""

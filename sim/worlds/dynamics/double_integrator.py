@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from pe_sim.actions import ActionSpec, continuous
-from pe_sim.arrays import Array, Vector, limit
+from pe_sim.arrays import Array, Vector
 from pe_sim.quantities import Acceleration, Speed
 from pe_sim.worlds.base import DynamicsSpec
-from pe_sim.worlds.dynamics.base import Dynamics
+from pe_sim.worlds.dynamics.base import UNLIMITED, Dynamics, KinematicDynamicsSpec, shorten
 
 
-class DoubleIntegratorSpec(DynamicsSpec):
+class DoubleIntegratorSpec(KinematicDynamicsSpec):
     """Limits of a double integrator.
 
     Attributes:
@@ -26,31 +26,39 @@ class DoubleIntegratorSpec(DynamicsSpec):
 
 
 class DoubleIntegrator(Dynamics):
-    """Action: acceleration (x, y, z) [m/s^2; world]. A point mass has no heading: its body axes are the world's."""
+    """Action: acceleration (x, y, z) [m/s^2; world]. A point mass has no heading: its body axes are the world's.
+
+    Memory: velocity through the air [m/s; world], kept in the state itself while there is no wind.
+    """
 
     name: ClassVar[str] = "double_integrator"
     Parameters: ClassVar[type[DynamicsSpec]] = DoubleIntegratorSpec
-    spec: DoubleIntegratorSpec
+    memory_size: ClassVar[int] = 3
 
-    def action_spec(self) -> ActionSpec:
+    def prepare(self) -> None:
+        """Work out the limits of each agent."""
+        self._max_speed = self.each(lambda spec: spec.max_speed)
+        self._max_acceleration = self.each(lambda spec: spec.max_acceleration)
+        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.specs)
+        self._velocity = (self.block[7:10] if self.drift is None else self.memory)[: self.dimensions]
+
+    @classmethod
+    def action_spec(cls, spec: Any, dimensions: int) -> ActionSpec:
         """Acceleration [m/s^2; world], one value per dimension."""
-        top = self.spec.max_acceleration
-        return continuous("acceleration", {axis: ("m/s^2", -top, top) for axis in "xyz"[: self.dimensions]})
+        top = spec.max_acceleration
+        return continuous("acceleration", dict.fromkeys("xyz"[:dimensions], ("m/s^2", -top, top)))
 
-    def reset(self, heading: Array, speed: Array, where: Array) -> None:
+    @classmethod
+    def top_speed(cls, spec: Any) -> float:
+        """The greatest speed it may have [m/s]."""
+        return float(spec.max_speed)
+
+    def reset(self, heading: Array, speed: Array, where: Any) -> None:
         """Begin with a velocity along the heading."""
         xp = self.xp
-        self.block[7, :, where] = speed * xp.cos(heading)
-        self.block[8, :, where] = speed * xp.sin(heading)
-        self.block[9, :, where] = 0.0
-
-    def velocity(self) -> Vector:
-        """Return the velocity [m/s; world]."""
-        return (self.block[7], self.block[8], self.block[9])
-
-    def set_velocity(self, velocity: Vector, where: Array) -> None:
-        """Change the velocity [m/s; world]."""
-        self.write(7, velocity, where)
+        for i, part in enumerate((speed * xp.cos(heading), speed * xp.sin(heading), speed * 0.0)):
+            self.memory[i][:, where] = part
+            self.block[7 + i][:, where] = part
 
     def coast_values(self) -> Array:
         """No acceleration."""
@@ -58,17 +66,36 @@ class DoubleIntegrator(Dynamics):
 
     def stop_values(self) -> Array:
         """The acceleration that ends the motion within this tick, limited when carried out."""
-        return self.xp.stack([-v / self.tick for v in self.velocity()[: self.dimensions]])
+        return self._velocity * (-1.0 / self.tick)
 
-    def step(self, values: Array, active: Array | None) -> None:
+    def step(self, values: Array) -> None:
         """Limit acceleration and final speed, then p += (v + v') dt / 2: exact for a constant acceleration."""
-        xp, dt = self.xp, self.tick
-        flat = self.dimensions == 2
-        ax, ay = values[0], values[1]
-        az = ax * 0.0 if flat else values[2]
-        ax, ay, az = limit(xp, (ax, ay, az), self.spec.max_acceleration)
-        old = self.velocity()
-        new = limit(xp, (old[0] + ax * dt, old[1] + ay * dt, old[2] + az * dt), self.spec.max_speed)
-        place = tuple(self.block[i] + 0.5 * dt * (old[i] + new[i]) for i in range(self.dimensions))
-        self.write(0, place, active)
-        self.write(7, new[: self.dimensions], active)
+        xp, block, d, velocity = self.xp, self.block, self.dimensions, self._velocity
+        if self._limited:
+            shorten(xp, values, self._max_acceleration)
+        values *= self.tick
+        values += velocity
+        shorten(xp, values, self._max_speed)
+        velocity += values
+        velocity *= 0.5 * self.tick
+        block[:d] += velocity
+        velocity[...] = values
+        if self.drift is not None:
+            block[7 : 7 + d] = values
+            self._blow()
+
+    def ground_velocity(self, at: Array) -> Vector:
+        """Return the velocity over ground of some agents [m/s; world], (M,): body and world axes are the same."""
+        return (self.flat[7].take(at), self.flat[8].take(at), self.flat[9].take(at))
+
+    def set_ground_velocity(self, at: Array, velocity: Vector) -> None:
+        """Change the velocity over ground of some agents [m/s; world]."""
+        for i, part in enumerate(velocity, start=7):
+            self.flat[i][at] = part
+        if self.drift is not None:
+            self.remember(at, self.air_velocity(at, velocity))
+
+    def remember(self, at: Array, velocity: Vector) -> None:
+        """Note the velocity."""
+        for i, part in enumerate(velocity):
+            self.flat_memory[i][at] = part

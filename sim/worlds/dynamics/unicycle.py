@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from pe_sim.actions import ActionSpec, continuous
-from pe_sim.arrays import Array, Vector, from_yaw
+from pe_sim.arrays import Array
 from pe_sim.quantities import Acceleration, AngularRate, Speed
 from pe_sim.worlds.base import DynamicsSpec
-from pe_sim.worlds.dynamics.base import Dynamics
+from pe_sim.worlds.dynamics.base import UNLIMITED
+from pe_sim.worlds.dynamics.planar import Planar, PlanarSpec
 
 
-class UnicycleSpec(DynamicsSpec):
+class UnicycleSpec(PlanarSpec):
     """Limits of a unicycle.
 
     Attributes:
@@ -25,24 +27,36 @@ class UnicycleSpec(DynamicsSpec):
 
     max_speed: Annotated[Speed, Field(gt=0.0)]
     min_speed: Speed = 0.0
-    max_acceleration: Annotated[Acceleration, Field(gt=0.0)] = 1e6
+    max_acceleration: Annotated[Acceleration, Field(gt=0.0)] = UNLIMITED
     max_turn_rate: Annotated[AngularRate, Field(gt=0.0)]
 
+    @model_validator(mode="after")
+    def _ordered(self) -> UnicycleSpec:
+        if self.min_speed > self.max_speed:
+            raise PydanticCustomError("range", "min_speed must not exceed max_speed")
+        return self
 
-class Unicycle(Dynamics):
+
+class Unicycle(Planar):
     """Action: speed [m/s; along the heading], turn rate [rad/s; counter-clockwise]. Planar, at a constant height."""
 
     name: ClassVar[str] = "unicycle"
     Parameters: ClassVar[type[DynamicsSpec]] = UnicycleSpec
-    spec: UnicycleSpec
 
-    def __init__(self, spec: DynamicsSpec, block: Array, dimensions: int, tick: float, xp: Any) -> None:
-        super().__init__(spec, block, dimensions, tick, xp)
-        self._heading = xp.zeros(block.shape[1:], dtype=xp.float64)
+    def prepare(self) -> None:
+        """Work out the limits of each agent."""
+        super().prepare()
+        self._min_speed = self.each(lambda spec: spec.min_speed)
+        self._max_speed = self.each(lambda spec: spec.max_speed)
+        self._max_turn_rate = self.each(lambda spec: spec.max_turn_rate)
+        self._max_change = self.each(lambda spec: spec.max_acceleration * self.tick)
+        self._ramp = self.each(lambda spec: 0.5 / spec.max_acceleration)
+        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.specs)
 
-    def action_spec(self) -> ActionSpec:
+    @classmethod
+    def action_spec(cls, spec: Any, dimensions: int) -> ActionSpec:
         """Speed and turn rate."""
-        spec = self.spec
+        del dimensions
         turn = spec.max_turn_rate
         return continuous(
             "turn",
@@ -50,53 +64,35 @@ class Unicycle(Dynamics):
             frame="body",
         )
 
-    def reset(self, heading: Array, speed: Array, where: Array) -> None:
-        """Begin along the heading."""
-        self._heading[:, where] = heading
-        self.block[7, :, where] = speed
-        self.block[8:13, :, where] = 0.0
-        for i, part in enumerate(from_yaw(self.xp, heading), start=3):
-            self.block[i, :, where] = part
+    @classmethod
+    def top_speed(cls, spec: Any) -> float:
+        """The greatest speed it may have, ahead or back [m/s]."""
+        return float(max(abs(spec.min_speed), spec.max_speed))
 
-    def velocity(self) -> Vector:
-        """Return the velocity [m/s; world]."""
-        speed = self.block[7]
-        return (speed * self.xp.cos(self._heading), speed * self.xp.sin(self._heading), self.block[9])
-
-    def set_velocity(self, velocity: Vector, where: Array) -> None:
-        """Point along a velocity [m/s; world]; at rest the heading stays."""
-        xp = self.xp
-        speed = xp.sqrt(velocity[0] * velocity[0] + velocity[1] * velocity[1])
-        heading = xp.where(where & (speed > 0.0), xp.atan2(velocity[1], velocity[0]), self._heading)
-        self._heading = heading
-        self.write(3, from_yaw(xp, heading), where)
-        self.write(7, (speed,), where)
+    def start_speed(self, speed: Array) -> Array:
+        """At least the least speed."""
+        return self.xp.clip(speed, self._min_speed, self._max_speed)
 
     def coast_values(self) -> Array:
         """Keep the speed, go straight."""
-        return self.xp.stack([self.block[7] + 0.0, self.block[7] * 0.0])
+        return self.xp.stack([self.memory[0], self.memory[0] * 0.0])
 
     def stop_values(self) -> Array:
         """No speed (or the least it can have), no turn."""
-        still = self.block[7] * 0.0
-        return self.xp.stack([still + max(0.0, self.spec.min_speed), still])
+        still = self.memory[0] * 0.0
+        return self.xp.stack([self.xp.clip(still, self._min_speed, None), still])
 
-    def step(self, values: Array, active: Array | None) -> None:
-        """Arc of constant speed and turn rate: chord 2 (v/w) sin(w dt/2) along the mean heading, exact."""
-        xp, dt, spec = self.xp, self.tick, self.spec
-        change = spec.max_acceleration * dt
-        speed = xp.clip(values[0], self.block[7] - change, self.block[7] + change)
-        speed = xp.clip(speed, spec.min_speed, spec.max_speed)
-        turn = xp.clip(values[1], -spec.max_turn_rate, spec.max_turn_rate)
-        half = 0.5 * dt * turn
-        # sin(h)/h by its series where h is tiny: exact to the last bit below 1e-4.
-        small = xp.abs(half) < 1e-4
-        ratio = xp.where(small, 1.0 - half * half / 6.0, xp.sin(half) / xp.where(small, 1.0, half))
-        middle = self._heading + half
-        chord = speed * dt * ratio
-        heading = self._heading + turn * dt
-        self.write(0, (self.block[0] + chord * xp.cos(middle), self.block[1] + chord * xp.sin(middle)), active)
-        self.write(3, from_yaw(xp, heading), active)
-        self.write(7, (speed,), active)
-        self.write(12, (turn,), active)
-        self._heading = heading if active is None else xp.where(active, heading, self._heading)
+    def drive(self, values: Array) -> tuple[Array, Array, Array, Array]:
+        """Change speed at the greatest acceleration until the commanded one is reached, turn at the commanded rate."""
+        xp, dt, present = self.xp, self.tick, self.memory[0]
+        speed = xp.clip(values[0], self._min_speed, self._max_speed)
+        rate = xp.clip(values[1], -self._max_turn_rate, self._max_turn_rate)
+        if self._limited:
+            speed = xp.clip(speed, present - self._max_change, present + self._max_change)
+            change = speed - present
+            # Reaching the speed takes |change| / a, in which half of the change is not yet there.
+            way = speed * dt - change * xp.abs(change) * self._ramp
+        else:
+            way = speed * dt
+        self.memory[0] = speed
+        return way, rate * dt, speed, rate

@@ -1,0 +1,292 @@
+"""Keeps agents out of what is solid: the faces of the arena, and obstacles.
+
+A touch is looked for only where there can be one. After each look an agent is left alone for as many ticks as its
+greatest speed needs to cover its distance to the nearest surface, so that most ticks cost one comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pe_sim.arrays import Array, Vector
+from pe_sim.worlds.arena import Arena, Reaction
+from pe_sim.worlds.fleet import RESTITUTION, Fleet
+from pe_sim.worlds.solid import Obstacle
+
+SKIN = 1e-6
+"""How far in front of a surface an agent is set back [m], so that rounding never leaves it inside."""
+
+MOST_PIECES = 1000
+"""Pieces that a tick's way is cut into at most; a file that would need more is refused."""
+
+LEAST_SLOPE = 0.05
+"""Least horizontal part of a normal along which what keeps its height is set back."""
+
+LONG = 10**6
+"""Most ticks for which an agent is left alone."""
+
+
+def piece_length(obstacles: Sequence[Obstacle]) -> float:
+    """Return the greatest way [m] that cannot lead through an obstacle unseen."""
+    return 0.45 * min((obstacle.least_width for obstacle in obstacles), default=math.inf)
+
+
+class Watch:
+    """Which agents are near enough to something to be looked at in a tick.
+
+    Args:
+        fleet: the agents.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._count = 0
+        self._due = fleet.xp.zeros((fleet.count * fleet.batch,), dtype=fleet.xp.int64)
+
+    def reset(self, rows: Array | None) -> None:
+        """Look at the agents of some engagements, indices or None for all, at their next tick."""
+        self._due.reshape(self._fleet.count, -1)[:, slice(None) if rows is None else rows] = 0
+
+    def near(self, active: Array | None) -> Array | None:
+        """Begin a tick; return the places of the agents to look at, or None for nobody."""
+        self._count += 1
+        soon = self._due <= self._count
+        if active is not None:
+            soon = soon & active.reshape(-1)
+        return self._fleet.xp.nonzero(soon)[0] if self._fleet.xp.any(soon) else None
+
+    def rest(self, at: Array, agent: Array, clear: Array) -> None:
+        """Leave agents alone for as long as they cannot cover a distance ``clear`` [m]."""
+        xp, fleet = self._fleet.xp, self._fleet
+        ticks = xp.clip(clear * (1.0 / fleet.of(fleet.step, agent)), 1.0, float(LONG))
+        self._due[at] = self._count + xp.astype(ticks, xp.int64)
+
+    def wake(self, at: Array) -> None:
+        """Look at agents again at the next tick."""
+        self._due[at] = self._count
+
+
+class Edges:
+    """The faces of the arena.
+
+    Args:
+        arena: the box that agents stay in.
+        dimensions: 2 or 3.
+        fleet: the agents.
+
+    Attributes:
+        watch: which agents are near a face.
+    """
+
+    def __init__(self, arena: Arena, dimensions: int, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._reaction: Reaction = "clip" if arena.edge == "open" else arena.edge
+        self._low = [low + fleet.radius for low in arena.low[:dimensions]]
+        self._high = [high - fleet.radius for high in arena.high[:dimensions]]
+        self.watch = Watch(fleet)
+
+    def keep_in(self, at: Array) -> None:
+        """Hold agents inside."""
+        xp, fleet = self._fleet.xp, self._fleet
+        agent = fleet.agent(at)
+        nearest: Array = None
+        for axis, position in enumerate(fleet.position[: len(self._low)]):
+            place = position.take(at)
+            gap = xp.minimum(place - fleet.of(self._low[axis], agent), fleet.of(self._high[axis], agent) - place)
+            nearest = gap if nearest is None else xp.minimum(nearest, gap)
+        out = nearest < 0.0
+        if xp.any(out):
+            here = xp.nonzero(out)[0]
+            self._turn_back(at.take(here), agent.take(here))
+        self.watch.rest(at, agent, nearest)
+
+    def _turn_back(self, at: Array, agent: Array) -> None:
+        """Put agents that are outside back, and let them touch the faces they went through."""
+        xp, fleet = self._fleet.xp, self._fleet
+        inward = []
+        for axis, position in enumerate(fleet.position[: len(self._low)]):
+            low, high = fleet.of(self._low[axis], agent), fleet.of(self._high[axis], agent)
+            place = position.take(at)
+            under, over = place < low, place > high
+            inward.append(xp.where(under, 1.0, xp.where(over, -1.0, 0.0)))
+            if self._reaction == "bounce":
+                # What bounces goes back as far as it went beyond; in an arena too narrow for that, to the other face.
+                place = xp.where(under, 2.0 * low - place, xp.where(over, 2.0 * high - place, place))
+            position[at] = xp.clip(place, low, high)
+        # One face after the other where an agent went through two or three at once, in a corner.
+        while len(at):
+            normal, free = [], at >= 0
+            for part in inward:
+                normal.append(xp.where(free, part, 0.0))
+                free = free & (part == 0.0)
+            here = xp.nonzero(~free)[0]
+            at, inward = at.take(here), [(p - n).take(here) for p, n in zip(inward, normal, strict=True)]
+            normal = [part.take(here) for part in normal]
+            flat = normal[0] * 0.0
+            fleet.touch(at, (normal[0], normal[1], normal[2] if len(normal) == 3 else flat), self._reaction)
+
+    def clipped(self, agent: Array, place: list[Array]) -> list[Array]:
+        """Return positions inside the arena."""
+        xp, fleet = self._fleet.xp, self._fleet
+        inside = [
+            xp.clip(part, fleet.of(low, agent), fleet.of(high, agent))
+            for part, low, high in zip(place, self._low, self._high, strict=False)
+        ]
+        return inside + place[len(inside) :]
+
+
+class Solids:
+    """The obstacles.
+
+    A way through a tick is walked in pieces of less than half the least width of any obstacle: nothing is tunnelled
+    through. At a touch the agent is set back to the surface along its normal (bounce: as far in front of it as it had
+    got behind it), and the rest of its way loses or reverses its part into the surface. Where that ends in another
+    solid, as in a corner, the agent stays where it last was free.
+
+    Args:
+        obstacles: the solids.
+        reaction: what they do to who touches them.
+        dimensions: 2 or 3.
+        fleet: the agents.
+        edges: the arena, None where it is open.
+
+    Attributes:
+        watch: which agents are near an obstacle.
+    """
+
+    def __init__(
+        self, obstacles: Sequence[Obstacle], reaction: Reaction, dimensions: int, fleet: Fleet, edges: Edges | None
+    ) -> None:
+        self._xp = fleet.xp
+        self._fleet = fleet
+        self._edges = edges
+        self._obstacles = tuple(obstacles)
+        self._reaction: Reaction = reaction
+        self._dimensions = dimensions
+        self._piece = piece_length(obstacles)
+        self._pieces = bool(self._xp.any(self._xp.asarray(fleet.step) > self._piece))
+        self.watch = Watch(fleet)
+
+    def keep_out(self, at: Array, start: list[Array]) -> None:
+        """Hold agents outside that were at ``start`` before the tick."""
+        xp, fleet = self._xp, self._fleet
+        agent = fleet.agent(at)
+        place = fleet.places(at)
+        clear = self._clearance(agent, place)
+        # Who is free at the end of the tick may still have crossed something thin.
+        doubtful = clear < fleet.of(fleet.step, agent) if self._pieces else clear < 0.0
+        if xp.any(doubtful):
+            here = xp.nonzero(doubtful)[0]
+            begin = [part.take(here) for part in start]
+            way = [part.take(here) - b for part, b in zip(place, begin, strict=True)]
+            touched = self._walk(at.take(here), agent.take(here), begin, way)
+            if touched is not None:
+                clear[here] = xp.where(touched, 0.0, clear.take(here))
+        self.watch.rest(at, agent, clear)
+
+    def _clearance(self, agent: Array, place: list[Array]) -> Array:
+        """Return at most the distance from each body to the nearest obstacle [m], its sign right for points."""
+        nearest: Array | None = None
+        for obstacle in self._obstacles:
+            clear = obstacle.clearance(self._xp, (place[0], place[1], place[2]))
+            nearest = clear if nearest is None else self._xp.minimum(nearest, clear)
+        return nearest - self._fleet.of(self._fleet.radius, agent)
+
+    def _inside(self, agent: Array, place: list[Array], among: Array) -> Array:
+        """Return who of ``among`` overlaps an obstacle."""
+        inside = among & (self._clearance(agent, place) < 0.0)
+        if self._fleet.points or not self._xp.any(inside):
+            return inside
+        radius = self._fleet.of(self._fleet.radius, agent)
+        exactly = inside & ~inside
+        for obstacle in self._obstacles:
+            exactly = exactly | (obstacle.surface(self._xp, (place[0], place[1], place[2]))[0] < radius)
+        return inside & exactly
+
+    def _walk(self, at: Array, agent: Array, place: list[Array], way: list[Array]) -> Array | None:
+        """Go along ``way`` piece by piece and write where it ends; return who touched something, None for nobody."""
+        xp, fleet = self._xp, self._fleet
+        length = xp.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+        pieces = xp.clip(xp.ceil(length / self._piece), 1.0, float(MOST_PIECES))
+        way = [part / pieces for part in way]
+        touched: Array | None = None
+        for number in range(int(xp.max(pieces))):
+            going = number < pieces
+            new = [p + xp.where(going, w, 0.0) for p, w in zip(place, way, strict=True)]
+            hit = self._answer(at, agent, new, way, going)
+            if hit is not None:
+                touched = hit if touched is None else touched | hit
+                new = new if self._edges is None else self._edges.clipped(agent, new)
+                stuck = self._inside(agent, new, hit)
+                if xp.any(stuck):
+                    new = [xp.where(stuck, p, n) for p, n in zip(place, new, strict=True)]
+                    way = [xp.where(stuck, 0.0, w) for w in way]
+                    fleet.halt(at.take(xp.nonzero(stuck)[0]))
+            place = new
+        if touched is None:
+            return None
+        for position, part in zip(fleet.position[: self._dimensions], place, strict=False):
+            position[at] = xp.where(touched, part, position.take(at))
+        if self._edges is not None:
+            self._edges.watch.wake(at)
+        return touched
+
+    def _answer(
+        self, at: Array, agent: Array, place: list[Array], way: list[Array], going: Array
+    ) -> Array | None:
+        """Set agents that are inside an obstacle back, changing ``place`` and ``way``; return which, None for none."""
+        xp, fleet = self._xp, self._fleet
+        radius = fleet.of(fleet.radius, agent)
+        hit: Array | None = None
+        normal: list[Array] = []
+        for obstacle in self._obstacles:
+            if not xp.any(obstacle.clearance(xp, (place[0], place[1], place[2])) < radius):
+                continue
+            distance, out = obstacle.surface(xp, (place[0], place[1], place[2]))
+            depth = radius - distance
+            inside = (depth > 0.0) & going
+            if not xp.any(inside):
+                continue
+            depth, out = self._along_height(agent, depth, out)
+            self._set_back(place, way, inside, depth, out)
+            if hit is None:
+                hit, normal = inside, list(out)
+                continue
+            # The second obstacle that an agent touches has its own answer; the rest are gathered into one.
+            again = hit & inside
+            if xp.any(again):
+                self._touch(at, again, normal)
+            hit, normal = hit | inside, [xp.where(inside, new, old) for new, old in zip(out, normal, strict=True)]
+        if hit is not None:
+            self._touch(at, hit, normal)
+        return hit
+
+    def _set_back(self, place: list[Array], way: list[Array], inside: Array, depth: Array, normal: Vector) -> None:
+        """Move agents that are ``depth`` [m] inside out along a normal, and take the way into the surface away."""
+        xp = self._xp
+        back = 1.0 + RESTITUTION.get(self._reaction, 0.0)
+        inward = way[0] * normal[0] + way[1] * normal[1] + way[2] * normal[2]
+        lost = -back * xp.where(inside & (inward < 0.0), inward, 0.0)
+        push = xp.where(inside, back * depth + SKIN, 0.0)
+        for axis in range(self._dimensions):
+            place[axis] = place[axis] + push * normal[axis]
+            way[axis] = way[axis] + lost * normal[axis]
+            if self._reaction == "crash":
+                way[axis] = xp.where(inside, 0.0, way[axis])
+
+    def _touch(self, at: Array, who: Array, normal: list[Array]) -> None:
+        here = self._xp.nonzero(who)[0]
+        own = (normal[0].take(here), normal[1].take(here), normal[2].take(here))
+        self._fleet.touch(at.take(here), own, self._reaction)
+
+    def _along_height(self, agent: Array, depth: Array, normal: Vector) -> tuple[Array, Vector]:
+        """Return depth and normal in the plane of what keeps its height."""
+        planar = self._fleet.planar
+        if planar is None or self._dimensions == 2:
+            return depth, normal
+        xp = self._xp
+        flat = planar.take(agent)
+        slope = xp.sqrt(normal[0] * normal[0] + normal[1] * normal[1])
+        slope = xp.where(flat, xp.clip(slope, LEAST_SLOPE, None), 1.0)
+        return depth / slope, (normal[0] / slope, normal[1] / slope, xp.where(flat, 0.0, normal[2]))
