@@ -95,6 +95,7 @@ class PolicyNode(AgentLifecycleNode):
             engagement, self.role, self._action, batch=1, xp=xp, numbers=[self.number], use=use,
             parameters=self._policy_parameters(),
         )
+        self._policy_sha256 = self._policy.sha256
         self._policy.warm_up()
         perception = Perception(engagement, self.role, 1, xp, [self.number])
         self._inboxes: dict[str, Inbox] = perception.inboxes
@@ -161,7 +162,7 @@ class PolicyNode(AgentLifecycleNode):
         """Publish what decides, latched."""
         spec, action = self.engagement.roles[self.role], self._action
         message = PolicyMetadata(
-            agent=self.agent, role=self.role, policy=use, policy_sha256=self._policy.sha256,
+            agent=self.agent, role=self.role, policy=use, policy_sha256=self._policy_sha256,
             parameters=json.dumps(spec.policy.parameters, default=str), layout_sha256=layout_sha256(self._layout),
             action_kind=action.kind, action_names=list(action.names), action_units=list(action.units),
             action_low=[float(v) for v in action.low], action_high=[float(v) for v in action.high],
@@ -324,7 +325,7 @@ class PolicyNode(AgentLifecycleNode):
         message.observation_sequences = sequences
         message.observation_stamps = [time_message(self.start + stamp if stamp >= 0 else 0) for stamp in stamps]
         message.inference_time = duration_message(spent)
-        message.policy_sha256 = self._policy.sha256
+        message.policy_sha256 = self._policy_sha256
         return message
 
     def _count_missed(self, count: int = 1) -> None:
