@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pe_sim import streams
 from pe_sim.arrays import Array
@@ -20,17 +20,24 @@ class GuidanceSpec(Strict):
 class Guidance(Policy):
     """A guidance law. Subclasses implement :meth:`law` and keep memory, if any, as arrays (..., n, B).
 
+    An agent for which the law has no answer (it sees nobody, or knows too little) keeps its last action; before the
+    first that is the action nearest to zero.
+
     Attributes:
+        name: name in ``policy.use``, after 'guidance/'.
+        needs: what it must know, for the reference.
+        Parameters: its parameters.
         keys: stream key of each agent's own randomness, int64 (n, B).
         count: decisions so far, int64 (n, B).
     """
 
     name: ClassVar[str]
+    needs: ClassVar[str]
     Parameters: ClassVar[type[GuidanceSpec]] = GuidanceSpec
 
-    def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:
+    def __init__(self, context: PolicyContext, parameters: Any) -> None:
         super().__init__(context)
-        self.parameters = parameters
+        self.parameters: GuidanceSpec = parameters
         xp, shape = self.xp, (len(context.agents), context.batch)
         self.keys: Array = xp.zeros(shape, dtype=xp.int64)
         self.count: Array = xp.zeros(shape, dtype=xp.int64)

@@ -12,6 +12,18 @@ from pe_sim.policies.base import PolicyContext, Views
 from pe_sim.worlds.grid import MOVES
 
 
+def moves_of_action(context: PolicyContext, law: str) -> tuple[tuple[int, int], ...]:
+    """Return what each choice of the agents' action does on the grid.
+
+    Raises:
+        ContractError: if they do not move on a grid.
+    """
+    if not context.action.kind.startswith("grid_move"):
+        raise ContractError(f"guidance/{law}", "plays on the grid only", context.action.kind)
+    stays = context.action.choices % 2
+    return MOVES[1 - stays : 1 - stays + context.action.choices]
+
+
 class GreedyGridSpec(GuidanceSpec):
     """Which way to play.
 
@@ -26,15 +38,13 @@ class GreedyGrid(Guidance):
     """Looks one own move ahead, the opponent standing still; ties go to the first move of the list."""
 
     name: ClassVar[str] = "greedy_grid"
+    needs: ClassVar[str] = "direction and range of the opponents"
     Parameters: ClassVar[type[GuidanceSpec]] = GreedyGridSpec
     parameters: GreedyGridSpec
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:
         super().__init__(context, parameters)
-        if not context.action.kind.startswith("grid_move"):
-            raise ContractError(f"guidance/{self.name}", "plays on the grid only", context.action.kind)
-        stays = context.action.choices % 2
-        self._moves = MOVES[1 - stays : 1 - stays + context.action.choices]
+        self._moves = moves_of_action(context, self.name)
         self._tracks = TrackReader(context, self.name)
 
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:

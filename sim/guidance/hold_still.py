@@ -13,6 +13,7 @@ class HoldStill(Guidance):
     """Always the action nearest to zero."""
 
     name: ClassVar[str] = "hold_still"
+    needs: ClassVar[str] = "nothing"
 
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Return zeros, or the limits nearest to them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pe_sim.arrays import Array, unit
+from pe_sim.arrays import Array
 from pe_sim.guidance.base import Guidance, GuidanceSpec
 from pe_sim.guidance.steering import Steering
 from pe_sim.guidance.tracks import TrackReader, nearest_track
@@ -12,18 +12,19 @@ from pe_sim.policies.base import PolicyContext, Views
 
 
 class PurePursuit(Guidance):
-    """Full speed along the line of sight to the nearest opponent."""
+    """Full speed along the line of sight to the nearest opponent; without ranges, to the first one seen."""
 
     name: ClassVar[str] = "pure_pursuit"
+    needs: ClassVar[str] = "direction of the opponents"
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:
         super().__init__(context, parameters)
-        self._tracks = TrackReader(context, self.name)
-        self._steering = Steering(context, self.name)
+        self._tracks = TrackReader(context, self.name, wants=frozenset({"direction"}))
+        self._steering = Steering.of(context, self.name)
 
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Velocity along the line of sight."""
-        del now, due
+        own = self._steering.own(views)
         track, seen = nearest_track(self.xp, self._tracks.read(views))
-        direction = unit(self.xp, track.sight)
-        return self._steering.along(direction, self._steering.top_speed, self._steering.own(views)), seen
+        values = self._steering.along(track.direction(self.xp), self._steering.top_speed, own)
+        return values, self._steering.sure(seen, own)

@@ -1,41 +1,78 @@
-"""From what a law wants (a direction, an acceleration) to what the agents' dynamics take."""
+"""From what a law wants (a direction and a speed, an acceleration) to what the agents' dynamics take."""
 
 from __future__ import annotations
 
-from pe_sim.arrays import Array, Vector, add, dot, limit, scale, subtract, wrap_angle
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from pe_sim.arrays import Array, Vector, add, dot, scale, subtract, unit, wrap_angle
 from pe_sim.errors import ContractError
-from pe_sim.guidance.tracks import Own, OwnMotionReader
+from pe_sim.guidance.own import Own, OwnMotionReader
+from pe_sim.guidance.vectors import choose
 from pe_sim.policies.base import PolicyContext, Views
 from pe_sim.timing import seconds
 
-KINDS = ("acceleration", "velocity", "turn")
-"""Action kinds that can be steered continuously."""
+RESPONSE = 2.0
+"""Time in which an error of direction or velocity is taken away, in decision periods.
+
+One period would be the quickest; two leave room for latencies of about a period without oscillation.
+"""
 
 
-class Steering:
-    """Turns wishes into action values of the agents' kind.
+class Steering(ABC):
+    """Turns wishes into action values of one kind.
 
     Args:
         context: the agents.
         law: name of the law, for errors.
 
+    Attributes:
+        top_speed: greatest speed of the agents [m/s].
+        knows_motion: whether the agents know their own motion.
+
     Raises:
-        ContractError: if the action kind cannot be steered, or own motion is needed and not sensed.
+        ContractError: if own motion is needed and not sensed.
     """
 
+    kind: ClassVar[str]
+    needs_motion: ClassVar[bool] = True
+
     def __init__(self, context: PolicyContext, law: str) -> None:
-        if context.action.kind not in KINDS:
+        self._xp: Any = context.xp
+        self._context = context
+        self._limits = context.limits
+        self._period = max(seconds(context.period), 1e-3)
+        self._low = [float(value) for value in context.action.low]
+        self._high = [float(value) for value in context.action.high]
+        self.top_speed = self._top_speed()
+        has_motion = any(layout.kind == "own_motion" for layout in context.layouts[0])
+        self._reader = OwnMotionReader(context, law) if has_motion or self.needs_motion else None
+
+    @classmethod
+    def of(cls, context: PolicyContext, law: str, *, accelerates: bool = False) -> Steering:
+        """Return the steering of the agents' action kind.
+
+        Args:
+            context: the agents.
+            law: name of the law, for errors.
+            accelerates: whether the law asks for accelerations, which a line cannot follow.
+
+        Raises:
+            ContractError: if the kind cannot be steered, or own motion is needed and not sensed.
+        """
+        # Imported here because each kind builds on this class.
+        from pe_sim.guidance.steering_kinds import KINDS
+
+        kinds = {kind.kind: kind for kind in KINDS if kind.accelerates or not accelerates}
+        if context.action.kind not in kinds:
             raise ContractError(
-                f"guidance/{law}", f"steers actions of kind {', '.join(KINDS)}, not those of {context.role}",
+                f"guidance/{law}", f"steers actions of kind {', '.join(kinds)}, not those of {context.role}",
                 context.action.kind,
             )
-        self._xp = context.xp
-        self._context = context
-        self._kind = context.action.kind
-        self._period = max(seconds(context.period), 1e-3)
-        self.top_speed = float(context.limits["max_speed"])
-        has_motion = any(layout.kind == "own_motion" for layout in context.layouts[0])
-        self._reader = OwnMotionReader(context, law) if has_motion or self._kind != "velocity" else None
+        return kinds[context.action.kind](context, law)
+
+    accelerates: ClassVar[bool] = True
+    """Whether it can follow an acceleration across the flight path."""
 
     @property
     def knows_motion(self) -> bool:
@@ -46,18 +83,20 @@ class Steering:
         """Return own motion, or None where the agents do not know it."""
         return None if self._reader is None else self._reader.read(views)
 
-    def along(self, direction: Vector, speed: Array | float, own: Own | None) -> Array:
-        """Return the action that turns the velocity to ``speed`` [m/s] along a unit ``direction`` [world]."""
-        wish = scale(direction, speed)
-        if self._kind == "velocity":
-            return self._velocity(wish)
-        assert own is not None
-        if self._kind == "acceleration":
-            return self._acceleration(scale(subtract(wish, own.velocity), 1.0 / self._period))
-        xp = self._xp
-        error = wrap_angle(xp, xp.atan2(wish[1], wish[0]) - self._heading(own))
-        size = xp.sqrt(dot(wish, wish))
-        return xp.stack([size, self._clip_turn(error / self._period)])
+    def sure(self, seen: Array, own: Own | None) -> Array:
+        """Return where a wish that is founded can be turned into an action: where own motion is known if need be."""
+        return seen & own.known if self.needs_motion and own is not None else seen
+
+    @abstractmethod
+    def along(self, direction: Vector, speed: Array | float, own: Own | None, look: Vector | None = None) -> Array:
+        """Return the action that turns the velocity to ``speed`` [m/s] along a unit ``direction`` [world].
+
+        Args:
+            direction: where to go; zero for nowhere, which slows down what can.
+            speed: how fast, at most ``top_speed`` is carried out.
+            own: own motion, where it is known.
+            look: direction that the nose shall point in where it is free to; default where to go.
+        """
 
     def accelerate(self, sideways: Vector, ahead: Vector, own: Own) -> Array:
         """Return the action for an acceleration [m/s^2; world] across the flight path, at full speed along it.
@@ -67,43 +106,48 @@ class Steering:
             ahead: unit direction to go in while there is no speed to speak of.
             own: own motion.
         """
-        xp = self._xp
         moving = own.speed > 1e-3 * self.top_speed
-        safe = xp.where(moving, own.speed, 1.0)
-        heading = tuple(xp.where(moving, v / safe, a) for v, a in zip(own.velocity, ahead, strict=True))
-        across = subtract(sideways, scale(heading, dot(sideways, heading)))
-        if self._kind == "turn":
-            left = (-heading[1], heading[0], heading[2] * 0.0)
-            rate = xp.where(moving, dot(across, left) / safe, 0.0)
-            return xp.stack([own.speed * 0.0 + self.top_speed, self._clip_turn(rate)])
-        if self._kind == "velocity":
-            wish = add(scale(heading, self.top_speed), scale(across, self._period))
-            return self._velocity(wish)
-        push = (self.top_speed - own.speed) / self._period
-        return self._acceleration(add(across, scale(heading, push)), across)
+        heading = self._course(own, ahead, moving)
+        wish = subtract(sideways, scale(heading, dot(sideways, heading)))
+        return self._accelerate(wish, heading, own, moving)
 
-    def _heading(self, own: Own) -> Array:
+    def _course(self, own: Own, ahead: Vector, moving: Array) -> Vector:
+        """Return the direction of the velocity, or ``ahead`` where there is none."""
+        safe = 1.0 / self._xp.where(moving, own.speed, 1.0)
+        return choose(self._xp, moving, scale(own.velocity, safe), ahead)
+
+    def _accelerate(self, across: Vector, heading: Vector, own: Own, moving: Array) -> Array:
+        """Default: turn to where the acceleration would have turned the velocity within a response time."""
+        turned = add(scale(heading, self._xp.where(moving, own.speed, self.top_speed)), scale(across, self._time))
+        return self.along(unit(self._xp, turned), self.top_speed, own)
+
+    @property
+    def _time(self) -> float:
+        """Response time [s]."""
+        return RESPONSE * self._period
+
+    def _top_speed(self) -> float:
+        return float(self._limits["max_speed"])
+
+    def _bounded(self, place: int, value: Array) -> Array:
+        """Return a value within the limits of the action's value in a place."""
+        return self._xp.clip(value, self._low[place], self._high[place])
+
+    def heading(self, own: Own) -> Array:
+        """Return where the nose points [rad, counter-clockwise from east]."""
         x, y, z, w = own.attitude
         return self._xp.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
-    def _clip_turn(self, rate: Array) -> Array:
-        low, high = float(self._context.action.low[1]), float(self._context.action.high[1])
-        return self._xp.clip(rate, low, high)
-
-    def _velocity(self, wish: Vector) -> Array:
+    def turn_error(self, direction: Vector, heading: Array) -> Array:
+        """Return the angle from a heading to a direction seen from above [rad]; 0 where there is no direction."""
         xp = self._xp
-        wish = limit(xp, wish if self._context.dimensions == 3 else (wish[0], wish[1], wish[2] * 0.0), self.top_speed)
-        return xp.stack([*wish[: self._context.dimensions], wish[0] * 0.0])
+        level = (direction[0] != 0.0) | (direction[1] != 0.0)
+        return xp.where(level, wrap_angle(xp, xp.atan2(direction[1], direction[0]) - heading), 0.0)
 
-    def _acceleration(self, wish: Vector, first: Vector | None = None) -> Array:
-        """Limit an acceleration; what is needed across the path comes ``first``, the rest goes into speed."""
-        xp, top = self._xp, float(self._context.limits["max_acceleration"])
-        if first is not None:
-            first = limit(xp, first, top)
-            rest = subtract(wish, first)
-            size = xp.sqrt(dot(rest, rest))
-            spare = top * top - dot(first, first)
-            room = xp.sqrt(xp.where(spare > 0.0, spare, 0.0))
-            wish = add(first, scale(rest, xp.where(size > room, room / xp.where(size > 0.0, size, 1.0), 1.0)))
-        wish = limit(xp, wish, top)
-        return xp.stack(list(wish[: self._context.dimensions]))
+    def turn_rate_across(self, across: Vector, heading: Vector, own: Own, moving: Array) -> Array:
+        """Return the turn rate of the course that an acceleration makes: its part to the left / speed [rad/s]."""
+        xp = self._xp
+        level = xp.sqrt(heading[0] * heading[0] + heading[1] * heading[1])
+        safe = xp.where(level > 1e-6, level, 1.0)
+        left = (across[1] * heading[0] - across[0] * heading[1]) / safe
+        return xp.where(moving & (level > 1e-6), left / (xp.where(moving, own.speed, 1.0) * safe), 0.0)

@@ -1,167 +1,159 @@
-"""What guidance needs from sensors: own motion in world axes, and where the other agents are."""
+"""Tracks: where the other agents are, as an agent's sensors tell it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from pe_sim.arrays import Array, Quaternion, Vector, dot, rotate
+from pe_sim.arrays import Array, Vector, unit
 from pe_sim.errors import ContractError
+from pe_sim.guidance.own import Own, OwnMotionReader, PositionReader
+from pe_sim.guidance.track_sensors import DECODERS, HIDDEN, Decoder, Sighting, prefixes
 from pe_sim.policies.base import PolicyContext, Views
 
-TARGET_SENSORS = ("relative", "radar")
-"""Sensor kinds that measure targets, the more direct first."""
-
-
-@dataclass
-class Own:
-    """Own motion as the agent knows it.
-
-    Attributes:
-        attitude: (x, y, z, w), each (n, B).
-        velocity: [m/s; world], each (n, B).
-        speed: (n, B).
-    """
-
-    attitude: Quaternion
-    velocity: Vector
-    speed: Array
-
-
-class OwnMotionReader:
-    """Reads own motion from the agent's own_motion sensor.
-
-    Raises:
-        ContractError: if the agents have none.
-    """
-
-    def __init__(self, context: PolicyContext, law: str) -> None:
-        self._xp = context.xp
-        names = [layout.sensor for layout in context.layouts[0] if layout.kind == "own_motion"]
-        if not names:
-            raise ContractError(
-                f"guidance/{law}", f"needs a sensor of kind own_motion, which {context.role} does not have",
-                cure=f"add one under roles.{context.role}.sensors",
-            )
-        self._sensor = names[0]
-
-    def read(self, views: Views) -> Own:
-        """Return own motion; facing east and at rest before the first reading."""
-        xp, view = self._xp, views[self._sensor]
-        v = xp.astype(view.values, xp.float64)
-        known = view.sequence >= 0
-        attitude = (v[0], v[1], v[2], xp.where(known, v[3], 1.0))
-        velocity = rotate(attitude, (v[4], v[5], v[6]))
-        return Own(attitude, velocity, xp.sqrt(dot(velocity, velocity)))
+__all__ = ["Own", "OwnMotionReader", "PositionReader", "TrackReader", "Tracks", "nearest_track"]
 
 
 @dataclass
 class Tracks:
-    """Other agents as n agents know them, m each.
+    """Other agents as n agents know them, m each; or one each, after :meth:`pick`.
 
     Attributes:
-        sight: from oneself to the target [m; world], each (n, m, B).
-        distance: its length [m], (n, m, B).
-        velocity: relative velocity [m/s; world], or None where the sensor does not tell it.
-        range_rate: [m/s], (n, m, B).
+        sight: from oneself to the target [m; world], each (n, m, B); of unit length where ``distance`` is None.
+        distance: its length [m], (n, m, B), or None where no sensor tells it.
+        velocity: relative velocity [m/s; world], or None where no sensor tells it.
+        range_rate: [m/s], (n, m, B), or None where no sensor tells it.
         valid: where the track can be used, bool (n, m, B).
-        stamp: instant of the measurement [ns], int64 (n, B).
+        stamp: instant of the measurement [ns], int64 (n, m, B).
     """
 
     sight: Vector
-    distance: Array
+    distance: Array | None
     velocity: Vector | None
-    range_rate: Array
+    range_rate: Array | None
     valid: Array
     stamp: Array
 
+    def direction(self, xp: Any) -> Vector:
+        """Return the unit vector along the line of sight."""
+        return self.sight if self.distance is None else unit(xp, self.sight)
+
     def pick(self, xp: Any, choice: Array) -> Tracks:
         """Return one track per agent by index (n, B), with the axis m gone."""
+        others = [choice == j for j in range(1, self.valid.shape[1])]
 
         def take(x: Array) -> Array:
-            return xp.take_along_axis(x, choice[:, None], axis=1)[:, 0]
+            out = x[:, 0]
+            for j, here in enumerate(others, start=1):
+                out = xp.where(here, x[:, j], out)
+            return out
 
-        velocity = None if self.velocity is None else tuple(take(v) for v in self.velocity)
+        def take_vector(v: Vector | None) -> Vector | None:
+            return None if v is None else (take(v[0]), take(v[1]), take(v[2]))
+
+        sight = take_vector(self.sight)
+        assert sight is not None
         return Tracks(
-            tuple(take(s) for s in self.sight), take(self.distance), velocity, take(self.range_rate),
-            take(self.valid), self.stamp,
+            sight, None if self.distance is None else take(self.distance), take_vector(self.velocity),
+            None if self.range_rate is None else take(self.range_rate), take(self.valid), take(self.stamp),
         )
 
 
 class TrackReader:
     """Reads the tracks of chosen agents from the agents' best sensor of targets.
 
+    The best is the first that tells what the law wants, in the order relative, radar, camera, bearing. Where it does
+    not see a target, the tracks that teammates share stand in, if there is such a link.
+
     Args:
         context: the agents.
         law: name of the law, for errors.
         of: names of the agents to track; default the opponents.
-        sensor: name of the sensor to use; default the first relative tracker, else the first radar that sees them.
+        sensor: name of the sensor to use; default the best.
+        wants: what the law cannot do without, out of direction, range, range_rate and velocity.
+
+    Attributes:
+        hides_identity: whether a track may be of another target than the same track was before.
 
     Raises:
-        ContractError: if no sensor of the agents measures them.
+        ContractError: if no sensor of the agents tells it, or one that it needs beside is missing.
     """
 
     def __init__(
-        self, context: PolicyContext, law: str, of: tuple[str, ...] | None = None, sensor: str | None = None
+        self, context: PolicyContext, law: str, of: tuple[str, ...] | None = None, sensor: str | None = None,
+        wants: frozenset[str] = frozenset({"direction", "range"}),
     ) -> None:
         self._xp = context.xp
-        self._context = context
         wanted = context.opponents if of is None else of
-        found = self._find(wanted, sensor)
-        if found is None:
+        found = [
+            (decoder, layout)
+            for decoder in DECODERS
+            for layout in context.layouts[0]
+            if layout.kind == decoder.kind and decoder.tells >= wants and sensor in (None, layout.sensor)
+            and _shows(layout.fields, wanted, opponents=of is None)
+        ]
+        if not found:
+            kinds = [decoder.kind for decoder in DECODERS if decoder.tells >= wants]
             raise ContractError(
                 f"guidance/{law}",
-                f"needs a sensor of kind {' or '.join(TARGET_SENSORS)} that measures {', '.join(wanted) or 'others'}",
+                f"needs to know {', '.join(sorted(wants))} of {', '.join(wanted) or 'others'}: "
+                f"a sensor of kind {' or '.join(kinds)} that measures them",
                 sensor, f"add one under roles.{context.role}.sensors",
             )
-        self.sensor, self.kind = found
-        self._rows = [self._rows_of(place, wanted) for place in range(len(context.agents))]
-        self._own = OwnMotionReader(context, law) if self.kind == "radar" else None
-
-    def _find(self, wanted: tuple[str, ...], sensor: str | None) -> tuple[str, str] | None:
-        for kind in TARGET_SENSORS:
-            for layout in self._context.layouts[0]:
-                names = {field.rpartition(".")[0] for field in layout.fields}
-                if layout.kind == kind and names & set(wanted) and sensor in (None, layout.sensor):
-                    return layout.sensor, kind
-        return None
-
-    def _rows_of(self, place: int, wanted: tuple[str, ...]) -> list[int]:
-        """Return the first row of each wanted target in the readings of one agent."""
-        fields = self._context.layout(self.sensor, place).fields
-        names = [field.rpartition(".")[0] for field in fields]
-        return [names.index(name) for name in wanted if name in names]
-
-    def _rows_read(self, data: Array, offset: int) -> Array:
-        """Return one quantity of all targets, (n, m, B), from a reading's rows (D, n, B)."""
-        xp, rows = self._xp, self._rows
-        if all(r == rows[0] for r in rows):
-            return xp.stack([data[row + offset] for row in rows[0]], axis=1)
-        per_agent = [xp.stack([data[row + offset, i] for row in r]) for i, r in enumerate(rows)]
-        return xp.stack(per_agent)
+        first, *rest = found
+        chosen = [first, *(entry for entry in rest if entry[0].kind == "shared_tracks")]
+        self._sources: list[tuple[str, Decoder]] = [
+            (layout.sensor, decoder(context, layout, wanted, law)) for decoder, layout in chosen
+        ]
+        self.sensor, self.kind = first[1].sensor, first[0].kind
+        self.hides_identity = any(HIDDEN in name for name in prefixes(first[1].fields))
 
     def read(self, views: Views) -> Tracks:
         """Return the tracks."""
-        xp, view = self._xp, views[self.sensor]
-        v = xp.astype(view.values, xp.float64)
-        ok = self._rows_read(view.valid, 0)
-        if self.kind == "relative":
-            x, y, z, vx, vy, vz = (self._rows_read(v, i) for i in range(6))
-            distance = xp.sqrt(x * x + y * y + z * z)
-            rate = (x * vx + y * vy + z * vz) / xp.where(distance > 0.0, distance, 1.0)
-            return Tracks((x, y, z), distance, (vx, vy, vz), rate, ok, view.stamp)
-        distance, azimuth, elevation, rate = (self._rows_read(v, i) for i in range(4))
-        level = distance * xp.cos(elevation)
-        body = (level * xp.cos(azimuth), level * xp.sin(azimuth), distance * xp.sin(elevation))
-        assert self._own is not None
-        attitude = tuple(q[:, None] for q in self._own.read(views).attitude)
-        sight = rotate(attitude, body)
-        return Tracks(sight, distance, None, rate, ok, view.stamp)
+        name, decoder = self._sources[0]
+        tracks = self._tracks(decoder.read(views), views[name].stamp)
+        for name, decoder in self._sources[1:]:
+            tracks = self._fill(tracks, self._tracks(decoder.read(views), views[name].stamp))
+        return tracks
+
+    def _tracks(self, seen: Sighting, stamp: Array) -> Tracks:
+        stamps = stamp[:, None] + self._xp.zeros(seen.valid.shape, dtype=self._xp.int64)
+        return Tracks(seen.sight, seen.distance, seen.velocity, seen.range_rate, seen.valid, stamps)
+
+    def _fill(self, tracks: Tracks, other: Tracks) -> Tracks:
+        """Return the tracks with those not valid taken from another source, of which range and sight are known."""
+        if tracks.valid.shape != other.valid.shape:
+            return tracks  # identities hidden in one of them: nobody knows which is which
+        xp, old = self._xp, tracks.valid
+        sight = tracks.sight if tracks.distance is not None else tracks.direction(xp)
+        other_sight = other.sight if tracks.distance is not None else other.direction(xp)
+        x, y, z = (xp.where(old, mine, theirs) for mine, theirs in zip(sight, other_sight, strict=True))
+        distance = None
+        if tracks.distance is not None and other.distance is not None:
+            distance = xp.where(old, tracks.distance, other.distance)
+        return Tracks(
+            (x, y, z), distance, None, None, old | other.valid, xp.where(old, tracks.stamp, other.stamp)
+        )
+
+
+def _shows(fields: tuple[str, ...], wanted: tuple[str, ...], *, opponents: bool) -> bool:
+    """Return whether a sensor's fields are about wanted agents, or hide which opponents they are about."""
+    names = {name.rpartition(".")[2] for name in prefixes(fields) if name}
+    return bool(names & set(wanted)) or (opponents and any(name.startswith(HIDDEN) for name in names))
 
 
 def nearest_track(xp: Any, tracks: Tracks) -> tuple[Tracks, Array]:
-    """Return each agent's nearest usable track and whether it has one, bool (n, B)."""
-    far = xp.where(tracks.valid, tracks.distance, xp.inf)
-    choice = xp.argmin(far, axis=1)
-    picked = tracks.pick(xp, choice)
+    """Return each agent's nearest usable track and whether it has one, bool (n, B); without ranges the first usable."""
+    picked, choice = nearest_choice(xp, tracks)
+    del choice
     return picked, picked.valid
+
+
+def nearest_choice(xp: Any, tracks: Tracks) -> tuple[Tracks, Array]:
+    """Return each agent's nearest usable track and its place among the m, int64 (n, B)."""
+    if tracks.valid.shape[1] == 1:
+        choice = xp.zeros(tracks.valid[:, 0].shape, dtype=xp.int64)
+    else:
+        far = xp.where(tracks.valid, 0.0 if tracks.distance is None else tracks.distance, xp.inf)
+        choice = xp.argmin(far, axis=1)
+    return tracks.pick(xp, choice), choice

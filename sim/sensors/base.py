@@ -122,7 +122,8 @@ class TargetSensorSpec(SensorSpec):
         detection: how surely a target in view is detected.
         false_alarms: detections of nothing, or None; they need a hidden identity.
         order: 'name' gives each target its own fields; 'range' and 'azimuth' hide who is who: the fields are those of
-            detection_0, detection_1, ... sorted by what was measured, nearest or rightmost first, nothing last.
+            detection_0, detection_1, ... sorted by what was measured, nearest or rightmost first, nothing last; or
+            contact_0, ... where teammates are measured too.
     """
 
     targets: str = "opponents"

@@ -58,21 +58,19 @@ class DirectInstrument(Instrument):
         self.frame = sensor.frame
         self.others = []
         self._names: list[list[str]] = []
-        self._slots: int | None = None
         self._hides_identity = False
         self._misses: Misses | None = None
         self._false_alarms: FalseAlarms | None = None
         self._solids: Any = ()
-        if sensor.of_targets:
-            assert isinstance(spec, TargetSensorSpec)
-            self._select(spec)
+        self._slots: int | None = self._select(spec) if isinstance(spec, TargetSensorSpec) else None
         self._cast()
         quantities = sensor.quantities
         self._errors = Errors(self._xp, quantities, spec, self._slots)
         self.width = len(quantities) * (1 if self._slots is None else self._slots)
         self._all_valid: Array = None
 
-    def _select(self, spec: TargetSensorSpec) -> None:
+    def _select(self, spec: TargetSensorSpec) -> int:
+        """Choose the targets and what can happen to their readings; return the number of slots."""
         setting = self._setting
         engagement = setting.engagement
         self.others = [
@@ -81,17 +79,20 @@ class DirectInstrument(Instrument):
         ]
         count = len(self.others[0])
         slots = count + (spec.false_alarms.slots if spec.false_alarms else 0)
-        self._slots = slots
         if spec.order == "name":
             self._names = [[engagement.agents[i] for i in chosen] for chosen in self.others]
         else:
-            self._names = [[f"detection_{i}" for i in range(slots)]] * len(self.others)
+            team = engagement.roles[setting.role].team
+            hostile = all(engagement.teams[i] != team for chosen in self.others for i in chosen)
+            word = "detection" if hostile else "contact"
+            self._names = [[f"{word}_{i}" for i in range(slots)]] * len(self.others)
         self._hides_identity = spec.order != "name" and slots > 1
         if spec.detection.probability < 1.0:
             self._misses = Misses(self._xp, spec.detection, count)
         if spec.false_alarms is not None:
             self._false_alarms = FalseAlarms(self._sensor, spec)
         self._solids = getattr(engagement.world, "obstacles", ()) if spec.occlusion else ()
+        return slots
 
     def _cast(self) -> None:
         """Find everybody whose motion is needed, and where they stand among those."""

@@ -16,7 +16,7 @@ class SensorLayout:
         kind: sensor kind.
         frame: 'body' or 'world'.
         fields: one name per value; '<target>.<quantity>' for a sensor of targets, '<sender>.<target>.<quantity>' for a
-            link, with 'detection_<i>' for the target where identities are hidden.
+            link. Where identities are hidden the target is 'detection_<i>' (an opponent) or 'contact_<i>' (anybody).
         units: one per value, SI; '1' where there is none.
     """
 
