@@ -126,7 +126,7 @@ def geometry(xp: Any, own: Motion, other: Motion) -> Geometry:
     )
 
 
-def specific_energy(xp: Any, motion: Motion) -> Array:
+def specific_energy(motion: Motion) -> Array:
     """Return height plus v^2 / 2 g: the energy per weight, or energy height [m]."""
     return motion.position[2] + dot(motion.velocity, motion.velocity) / (2.0 * GRAVITY)
 
@@ -244,7 +244,7 @@ class CombatTerms:
         def value(state: State, nearest: Array | None) -> Array:
             del nearest
             if name == "specific_energy":
-                return specific_energy(self._xp, Motion(state.block))
+                return specific_energy(Motion(state.block))
             return self._xp.stack([self._against_nearest(state, i, name) for i in range(len(self._opponents))])
 
         return value

@@ -52,6 +52,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "camera": "pe_sim.sensors.camera:Camera",
         "relative": "pe_sim.sensors.relative:Relative",
         "shared_tracks": "pe_sim.sensors.shared_tracks:SharedTracks",
+        "air_data": "pe_sim.sensors.air_data:AirData",
+        "warning_receiver": "pe_sim.sensors.warning_receiver:WarningReceiver",
     },
     "pe_sim.bundle_readers": {},
     "pe_sim.guidance": {

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from math import isnan
 from typing import Any
 
 from pe_sim.errors import PluginError
 from pe_sim.worlds.jsbsim import initial, library
 from pe_sim.worlds.jsbsim.air import TurbulenceSpec, stir
-from pe_sim.worlds.jsbsim.properties import FOOT, PropertyAccess
+from pe_sim.worlds.jsbsim.properties import FOOT, MAX_ENGINES, PropertyAccess
 
 MOTION = (
     "ecef_x", "ecef_y", "ecef_z", "latitude", "longitude", "roll", "pitch", "heading",
-    "velocity_forward", "velocity_right", "velocity_down_body", "roll_rate", "pitch_rate", "yaw_rate", "angle_of_attack",
+    "velocity_forward", "velocity_right", "velocity_down_body", "roll_rate", "pitch_rate", "yaw_rate",
+    "angle_of_attack",
 )
 """What is read after every tick, in this order, in JSBSim's own units."""
 
 SURFACES = ("aileron", "elevator", "rudder")
-MAX_ENGINES = 12
 
 
 class Failure(IntEnum):
@@ -149,7 +150,7 @@ class Aircraft:
 
     def _reason(self) -> Failure:
         load, height = self._load_factor(), self._height()
-        if load != load or height != height:
+        if isnan(load) or isnan(height):
             return Failure.DIVERGED
         return Failure.GROUND_CONTACT if height <= self._clearance else Failure.OVERSTRESS
 

@@ -88,7 +88,7 @@ def wrap(angle: float) -> float:
 
 def clip(value: float, low: float, high: float) -> float:
     """A value held between two limits."""
-    return low if value < low else high if value > high else value
+    return low if value < low else min(value, high)
 
 
 class Autopilot:
@@ -137,7 +137,7 @@ class Autopilot:
         speed, density, roll, pitch, heading, p, q, r, alpha, altitude, climb, load = self._read()
         speed, altitude, climb = max(speed * _SPEED, 1.0), altitude * _ALTITUDE, climb * _CLIMB
         equivalent = speed * sqrt(density * _DENSITY)
-        effect = self._response.airspeed / (equivalent if equivalent > self._slowest else self._slowest)
+        effect = self._response.airspeed / (max(self._slowest, equivalent))
 
         if lateral is Lateral.HEADING:
             turn = clip(wrap(command[0] - heading) / TURN_TIME, -1.0, 1.0)
@@ -149,14 +149,15 @@ class Autopilot:
 
         if vertical is Vertical.LOAD_FACTOR:
             wanted = command[1]
-            rest = wanted if wanted < 1.0 else 1.0
+            rest = min(1.0, wanted)
             facing = cos(error)
-            wanted = rest + (wanted - rest) * (facing if facing > 0.0 else 0.0)  # unload while the lift points elsewhere
+            wanted = rest + (wanted - rest) * (max(0.0, facing))  # unload while the lift points elsewhere
         else:
             wanted = self._load_to_climb(vertical, command[1], altitude, climb, speed, roll)
         low, high = self._envelope.load_factor
         wanted = clip(wanted, low, high)
-        elevator = self._elevator(wanted, load, alpha, q, roll, pitch, speed, effect)
+        rate = GRAVITY / speed * (wanted - cos(pitch) * cos(roll) + 0.5 * (wanted - load))
+        elevator = self._elevator(rate, q, alpha, effect)
 
         turning = GRAVITY / speed * sin(roll) * cos(pitch)
         rudder = clip(effect * self._response.yaw_damping * (r - turning), -1.0, 1.0)
@@ -185,16 +186,13 @@ class Autopilot:
         sine = clip(climb / speed, -0.99, 0.99)
         level = sqrt(1.0 - sine * sine)
         lift = cos(roll)
-        return (level + upward / (GRAVITY * level)) / (lift if lift > 0.25 else 0.25)
+        return (level + upward / (GRAVITY * level)) / (max(0.25, lift))
 
-    def _elevator(
-        self, wanted: float, load: float, alpha: float, q: float, roll: float, pitch: float, speed: float, effect: float
-    ) -> float:
-        """Load factor to elevator, by the pitch rate of a steady turn with that load factor."""
+    def _elevator(self, rate: float, q: float, alpha: float, effect: float) -> float:
+        """Pitch rate to elevator; the rate is that of a steady turn with the wanted load factor."""
         response = self._response
-        rate = GRAVITY / speed * (wanted - cos(pitch) * cos(roll) + 0.5 * (wanted - load))
         ceiling = 2.0 * (self._envelope.angle_of_attack - alpha)
-        error = (rate if rate < ceiling else ceiling) - q
+        error = (min(ceiling, rate)) - q
         stick = effect * PITCH_BANDWIDTH / response.pitch_gain
         held = self._pitch_integral - stick * error * self._period
         out = held - stick * response.pitch_lag * error

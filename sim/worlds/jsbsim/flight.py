@@ -99,7 +99,8 @@ class Flight:
         self._spec = spec
         self._around = around
         self.aircraft = Aircraft(spec.aircraft, around.substep, spec.limits)
-        self._autopilot = None if spec.pilot is None else Autopilot(self.aircraft, spec.pilot.response, spec.pilot.envelope)
+        pilot = spec.pilot
+        self._autopilot = None if pilot is None else Autopilot(self.aircraft, pilot.response, pilot.envelope)
         whole, rest = divmod(around.substeps, HELD_SUBSTEPS)
         self._chunks = (HELD_SUBSTEPS,) * whole + ((rest,) if rest else ())
         self._origin_sine = sin(around.frame.latitude)
@@ -163,7 +164,7 @@ class Flight:
     def _fly(self, action: Values, mode: int) -> Failure:
         aircraft, pilot, autopilot = self.aircraft, self._spec.pilot, self._autopilot
         if pilot is None or autopilot is None:
-            aircraft.control(*(action if mode == EXECUTE else aircraft.trimmed))  # type: ignore[arg-type]
+            aircraft.control(*(action if mode == EXECUTE else aircraft.trimmed))
             for count in self._chunks:
                 failure = aircraft.advance(count)
                 if failure:

@@ -31,7 +31,8 @@ def _geodesy() -> Any:
         from pe_sim.errors import PluginError
         from pe_sim.worlds.jsbsim.library import INSTALL
 
-        raise PluginError("world fixed_wing", "needs the package pymap3d, which is not installed", cure=INSTALL) from fault
+        rule = "needs the package pymap3d, which is not installed"
+        raise PluginError("world fixed_wing", rule, cure=INSTALL) from fault
     return pymap3d
 
 
@@ -160,7 +161,9 @@ class LocalFrame:
         """Return the heading [rad, clockwise from north there, [0, 2 pi)] of a level direction of world yaw [rad].
 
         Args:
-            x, y, z: place [m; world].
+            x: place, to the east [m; world].
+            y: to the north.
+            z: up.
             yaw: counter-clockwise from the world's east.
         """
         geodesy = _geodesy()

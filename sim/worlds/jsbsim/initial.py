@@ -60,7 +60,8 @@ class InitialConditions:
             )
         if self.airspeed <= 0.0:
             raise EngagementError(
-                f"start of {aircraft}", "a fixed wing needs airspeed", self.airspeed, "give start.speed, e.g. [190, 210]"
+                f"start of {aircraft}", "a fixed wing needs airspeed", self.airspeed,
+                "give start.speed, e.g. [190, 210]",
             )
 
 
@@ -111,7 +112,8 @@ def _trim(executive: Any, start: InitialConditions, aircraft: str) -> None:
     except RuntimeError as fault:
         raise EngagementError(
             f"start of {aircraft}",
-            f"is outside its flight envelope: no steady level flight at {start.airspeed:.4g} m/s and {start.altitude:.5g} m",
+            "is outside its flight envelope: "
+            f"no steady level flight at {start.airspeed:.4g} m/s and {start.altitude:.5g} m",
             cure="change start.speed or the height, or begin untrimmed with dynamics.trim: none",
         ) from fault
 

@@ -28,11 +28,13 @@ def load() -> Any:
     try:
         import jsbsim
     except ImportError as fault:
-        raise PluginError("world fixed_wing", "needs the package jsbsim, which is not installed", cure=INSTALL) from fault
+        rule = "needs the package jsbsim, which is not installed"
+        raise PluginError("world fixed_wing", rule, cure=INSTALL) from fault
     # The logger belongs to a thread, so it is looked up at every call and set where it is missing.
     if not isinstance(jsbsim.get_logger(), _silent_logger()):
         jsbsim.set_logger(_silent_logger()())
-        jsbsim.FGJSBBase().debug_lvl = 0
+        base: Any = jsbsim.FGJSBBase
+        base().debug_lvl = 0
     return jsbsim
 
 

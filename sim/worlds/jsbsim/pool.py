@@ -18,6 +18,7 @@ import tempfile
 import weakref
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from pe_sim.errors import PeError, PluginError
 from pe_sim.worlds.jsbsim.fleet import FleetArrays
@@ -25,6 +26,8 @@ from pe_sim.worlds.jsbsim.flight import FlightSpec, Surroundings
 from pe_sim.worlds.jsbsim.worker import DONE, QUIT, RESTART, STEP, arrays_on, size_of
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a file without a name
+"""Where files lie in memory; None for where temporary files go otherwise."""
 PATIENCE = 5.0
 """How long a worker may take to end when told [s]."""
 
@@ -44,12 +47,16 @@ def _end(workers: list[Worker]) -> None:
             worker.link.send_bytes(QUIT)
         worker.link.close()
     for worker in workers:
-        try:
-            worker.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            worker.process.kill()
-            worker.process.wait()
+        _reap(worker.process)
     workers.clear()
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class FleetPool:
@@ -70,7 +77,7 @@ class FleetPool:
 
     def __init__(self, specs: tuple[FlightSpec, ...], around: Surroundings, batch: int, workers: int) -> None:
         agents, count = len(specs), min(workers, batch)
-        with tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else os.fdopen(os.memfd_create("fleet"), "r+b") as file:
+        with tempfile.TemporaryFile(dir=MEMORY) as file:  # it has no name: gone with the last process that holds it
             file.truncate(size_of(agents, batch))
             memory = mmap.mmap(file.fileno(), size_of(agents, batch))
             self._workers: list[Worker] = [self._start(file.fileno()) for _ in range(count)]
@@ -87,7 +94,7 @@ class FleetPool:
         settings = dict.fromkeys(ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         command = [sys.executable, "-m", "pe_sim.worlds.jsbsim.worker", str(theirs.fileno()), str(memory)]
         with theirs:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: S603 - ourselves
                 command, env=os.environ | settings, pass_fds=(theirs.fileno(), memory), stdin=subprocess.DEVNULL
             )
         return Worker(process, Connection(ours.detach()))
@@ -107,25 +114,26 @@ class FleetPool:
     def _all(self, word: bytes) -> None:
         if not self._workers:
             raise PluginError("world fixed_wing", "is closed", cure="make a new one")
-        for i, worker in enumerate(self._workers):
-            try:
+        for worker in self._workers:
+            with contextlib.suppress(OSError):  # one that has ended is noticed where its answer is missing
                 worker.link.send_bytes(word)
-            except OSError as fault:
-                raise self._lost(i) from fault
         self._collect()
 
     def _collect(self) -> None:
         """Wait for every worker's answer; raise the first fault when all have answered."""
         faults: list[PeError] = []
-        for i, worker in enumerate(self._workers):
-            try:
-                answer = worker.link.recv_bytes()
-            except (EOFError, OSError) as fault:
-                raise self._lost(i) from fault
+        for i in range(len(self._workers)):
+            answer = self._answer(i)
             if answer != DONE:
                 faults.append(pickle.loads(answer))  # noqa: S301 - from our own worker
         if faults:
             raise faults[0]
+
+    def _answer(self, number: int) -> bytes:
+        try:
+            return self._workers[number].link.recv_bytes()
+        except (EOFError, OSError) as fault:
+            raise self._lost(number) from fault
 
     def _lost(self, number: int) -> PluginError:
         code = self._workers[number].process.poll()

@@ -1,4 +1,4 @@
-"""JSBSim's properties by plain names in SI units, FRD body axes and NED local axes: the one table of all we read and write.
+"""JSBSim's properties by plain names and in SI units: the one table of all that is read and written.
 
 JSBSim creates a property silently when a misspelt one is written, and speaks feet, pounds and degrees. So every access
 goes through this table, and a name that is not in it, or that an aircraft does not have, is an error.
@@ -25,6 +25,101 @@ SLUG_PER_CUBIC_FOOT = POUND_FORCE / FOOT**4
 """Kilograms per cubic metre in a slug per cubic foot."""
 
 
+UNITS = {
+    "ft": ("m", FOOT),
+    "ft/s": ("m/s", FOOT),
+    "ft^2": ("m^2", FOOT**2),
+    "rad": ("rad", 1.0),
+    "rad/s": ("rad/s", 1.0),
+    "s": ("s", 1.0),
+    "lb": ("kg", POUND),
+    "psf": ("Pa", PSF),
+    "slug/ft^3": ("kg/m^3", SLUG_PER_CUBIC_FOOT),
+    "1": ("dimensionless", 1.0),
+}
+"""JSBSim's unit -> the SI unit and how many of it one is."""
+
+MAX_ENGINES = 12
+
+TABLE = """
+# motion: body axes FRD, local axes NED
+ecef_x                      position/ecef-x-ft                          ft         r
+ecef_y                      position/ecef-y-ft                          ft         r
+ecef_z                      position/ecef-z-ft                          ft         r
+altitude                    position/geod-alt-ft                        ft         r
+height_above_ground         position/h-agl-ft                           ft         r
+latitude                    position/lat-geod-rad                       rad        r
+longitude                   position/long-gc-rad                        rad        r
+roll                        attitude/phi-rad                            rad        r
+pitch                       attitude/theta-rad                          rad        r
+heading                     attitude/psi-rad                            rad        r
+velocity_forward            velocities/u-fps                            ft/s       r
+velocity_right              velocities/v-fps                            ft/s       r
+velocity_down_body          velocities/w-fps                            ft/s       r
+velocity_north              velocities/v-north-fps                      ft/s       r
+velocity_east               velocities/v-east-fps                       ft/s       r
+velocity_down               velocities/v-down-fps                       ft/s       r
+climb_rate                  velocities/h-dot-fps                        ft/s       r
+roll_rate                   velocities/p-rad_sec                        rad/s      r
+pitch_rate                  velocities/q-rad_sec                        rad/s      r
+yaw_rate                    velocities/r-rad_sec                        rad/s      r
+load_factor                 accelerations/Nz                            1          r
+time                        simulation/sim-time-sec                     s          r
+# air
+true_airspeed               velocities/vt-fps                           ft/s       r
+calibrated_airspeed         velocities/vc-fps                           ft/s       r
+mach                        velocities/mach                             1          r
+angle_of_attack             aero/alpha-rad                              rad        r
+sideslip                    aero/beta-rad                               rad        r
+dynamic_pressure            aero/qbar-psf                               psf        r
+pressure                    atmosphere/P-psf                            psf        r
+density                     atmosphere/rho-slugs_ft3                    slug/ft^3  r
+speed_of_sound              atmosphere/a-fps                            ft/s       r
+wind_north                  atmosphere/wind-north-fps                   ft/s       rw
+wind_east                   atmosphere/wind-east-fps                    ft/s       rw
+wind_down                   atmosphere/wind-down-fps                    ft/s       rw
+total_wind_north            atmosphere/total-wind-north-fps             ft/s       r
+total_wind_east             atmosphere/total-wind-east-fps              ft/s       r
+total_wind_down             atmosphere/total-wind-down-fps              ft/s       r
+turbulence_model            atmosphere/turb-type                        1          rw
+turbulence_severity         atmosphere/turbulence/milspec/severity      1          rw
+turbulence_wind_at_20_feet  atmosphere/turbulence/milspec/windspeed_at_20ft_AGL-fps  ft/s  rw
+turbulence_seed             atmosphere/randomseed                       1          rw
+random_seed                 simulation/randomseed                       1          rw
+# controls: positive turns the aircraft positively about its FLU axes
+aileron                     fcs/aileron-cmd-norm                        1          rw
+elevator                    fcs/elevator-cmd-norm                       1          rw
+rudder                      fcs/rudder-cmd-norm                         1          rw
+pitch_trim                  fcs/pitch-trim-cmd-norm                     1          rw
+throttle_#                  fcs/throttle-cmd-norm[#]                    1          rw
+mixture_#                   fcs/mixture-cmd-norm[#]                     1          rw
+advance_#                   fcs/advance-cmd-norm[#]                     1          rw
+gear_command                gear/gear-cmd-norm                          1          rw
+gear_position               gear/gear-pos-norm                          1          rw
+engines_running             propulsion/set-running                      1          rw
+# mass and size
+mass                        inertia/weight-lbs                          lb         r
+fuel                        propulsion/total-fuel-lbs                   lb         r
+wing_area                   metrics/Sw-sqft                             ft^2       r
+wing_span                   metrics/bw-ft                               ft         r
+# initial conditions: JSBSim derives some from others as they are set, so their order matters: see initial.py
+initial_latitude            ic/lat-geod-rad                             rad        rw
+initial_longitude           ic/long-gc-rad                              rad        rw
+initial_height              ic/h-sl-ft                                  ft         rw
+initial_altitude            ic/geod-alt-ft                              ft         r
+terrain_elevation           ic/terrain-elevation-ft                     ft         rw
+initial_airspeed            ic/vt-fps                                   ft/s       rw
+initial_north               ic/vn-fps                                   ft/s       rw
+initial_east                ic/ve-fps                                   ft/s       rw
+initial_down                ic/vd-fps                                   ft/s       rw
+initial_roll                ic/phi-rad                                  rad        rw
+initial_pitch               ic/theta-rad                                rad        rw
+initial_heading             ic/psi-true-rad                             rad        rw
+initial_path                ic/gamma-rad                                rad        rw
+"""
+"""Our name, JSBSim's, its unit, and whether it may be read (r) or written too (w); # counts engines from 0."""
+
+
 @dataclass(frozen=True)
 class Property:
     """One quantity of an aircraft.
@@ -34,68 +129,27 @@ class Property:
         unit: SI unit of the value we speak of.
         factor: SI value = factor * JSBSim's value.
         writable: whether it may be set.
-        optional: whether some aircraft lack it (a retractable gear, a mixture lever).
     """
 
     path: str
     unit: str
-    factor: float = 1.0
-    writable: bool = False
-    optional: bool = False
+    factor: float
+    writable: bool
 
 
-def _group(unit: str, factor: float, **paths: str) -> dict[str, Property]:
-    return {name: Property(path, unit, factor) for name, path in paths.items()}
+def _parsed(table: str) -> dict[str, Property]:
+    out = {}
+    for line in table.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name, path, unit, access = line.split()
+        for engine in range(MAX_ENGINES) if "#" in name else (0,):
+            out[name.replace("#", str(engine))] = Property(path.replace("#", str(engine)), *UNITS[unit], "w" in access)
+    return out
 
 
-def _settable(unit: str, factor: float, *, optional: bool = False, **paths: str) -> dict[str, Property]:
-    return {name: Property(path, unit, factor, writable=True, optional=optional) for name, path in paths.items()}
-
-
-PROPERTIES: dict[str, Property] = {
-    # Motion
-    **_group("m", FOOT, ecef_x="position/ecef-x-ft", ecef_y="position/ecef-y-ft", ecef_z="position/ecef-z-ft"),
-    **_group("m", FOOT, altitude="position/geod-alt-ft", height_above_ground="position/h-agl-ft"),
-    **_group("rad", 1.0, latitude="position/lat-geod-rad", longitude="position/long-gc-rad"),
-    **_group("rad", 1.0, roll="attitude/phi-rad", pitch="attitude/theta-rad", heading="attitude/psi-rad"),
-    **_group("m/s", FOOT, velocity_forward="velocities/u-fps", velocity_right="velocities/v-fps", velocity_down_body="velocities/w-fps"),
-    **_group("m/s", FOOT, velocity_north="velocities/v-north-fps", velocity_east="velocities/v-east-fps", velocity_down="velocities/v-down-fps"),
-    **_group("rad/s", 1.0, roll_rate="velocities/p-rad_sec", pitch_rate="velocities/q-rad_sec", yaw_rate="velocities/r-rad_sec"),
-    **_group("rad/s^2", 1.0, roll_acceleration="accelerations/pdot-rad_sec2", pitch_acceleration="accelerations/qdot-rad_sec2", yaw_acceleration="accelerations/rdot-rad_sec2"),
-    **_group("m/s", FOOT, climb_rate="velocities/h-dot-fps"),
-    # Air
-    **_group("m/s", FOOT, true_airspeed="velocities/vt-fps", calibrated_airspeed="velocities/vc-fps", speed_of_sound="atmosphere/a-fps"),
-    **_group("dimensionless", 1.0, mach="velocities/mach"),
-    **_group("rad", 1.0, angle_of_attack="aero/alpha-rad", sideslip="aero/beta-rad"),
-    **_group("Pa", PSF, dynamic_pressure="aero/qbar-psf", pressure="atmosphere/P-psf"),
-    **_group("kg/m^3", SLUG_PER_CUBIC_FOOT, density="atmosphere/rho-slugs_ft3"),
-    **_group("dimensionless", 1.0, load_factor="accelerations/Nz", load_factor_lateral="accelerations/Ny"),
-    **_settable("m/s", FOOT, wind_north="atmosphere/wind-north-fps", wind_east="atmosphere/wind-east-fps", wind_down="atmosphere/wind-down-fps"),
-    **_group("m/s", FOOT, total_wind_north="atmosphere/total-wind-north-fps", total_wind_east="atmosphere/total-wind-east-fps", total_wind_down="atmosphere/total-wind-down-fps"),
-    **_settable("dimensionless", 1.0, turbulence_model="atmosphere/turb-type", turbulence_severity="atmosphere/turbulence/milspec/severity", turbulence_seed="atmosphere/randomseed", random_seed="simulation/randomseed"),
-    **_settable("m/s", FOOT, turbulence_wind_at_20_feet="atmosphere/turbulence/milspec/windspeed_at_20ft_AGL-fps"),
-    # Controls: JSBSim's normalised commands. Positive turns the aircraft positively about its FLU axes:
-    # aileron rolls right, elevator pushes the nose down, rudder swings it left.
-    **_settable("dimensionless", 1.0, aileron="fcs/aileron-cmd-norm", elevator="fcs/elevator-cmd-norm", rudder="fcs/rudder-cmd-norm"),
-    **_settable("dimensionless", 1.0, pitch_trim="fcs/pitch-trim-cmd-norm", roll_trim="fcs/roll-trim-cmd-norm", yaw_trim="fcs/yaw-trim-cmd-norm"),
-    **_settable("dimensionless", 1.0, optional=True, **{f"throttle_{i}": f"fcs/throttle-cmd-norm[{i}]" for i in range(12)}),
-    **_settable("dimensionless", 1.0, optional=True, **{f"mixture_{i}": f"fcs/mixture-cmd-norm[{i}]" for i in range(12)}),
-    **_settable("dimensionless", 1.0, optional=True, **{f"advance_{i}": f"fcs/advance-cmd-norm[{i}]" for i in range(12)}),
-    **_settable("dimensionless", 1.0, optional=True, gear_command="gear/gear-cmd-norm", gear_position="gear/gear-pos-norm"),
-    **_settable("dimensionless", 1.0, engines_running="propulsion/set-running", fuel_frozen="propulsion/fuel_freeze"),
-    # Mass
-    **_group("kg", POUND, mass="inertia/weight-lbs", fuel="propulsion/total-fuel-lbs"),
-    **_group("m^2", FOOT**2, wing_area="metrics/Sw-sqft"),
-    **_group("m", FOOT, wing_span="metrics/bw-ft"),
-    **_group("s", 1.0, time="simulation/sim-time-sec"),
-    # Initial conditions; JSBSim makes other ones follow as these are set, so their order matters: see initial.py
-    **_settable("rad", 1.0, initial_latitude="ic/lat-geod-rad", initial_longitude="ic/long-gc-rad"),
-    **_settable("m", FOOT, initial_height="ic/h-sl-ft", terrain_elevation="ic/terrain-elevation-ft"),
-    **_group("m", FOOT, initial_altitude="ic/geod-alt-ft"),
-    **_settable("m/s", FOOT, initial_airspeed="ic/vt-fps", initial_north="ic/vn-fps", initial_east="ic/ve-fps", initial_down="ic/vd-fps"),
-    **_settable("rad", 1.0, initial_roll="ic/phi-rad", initial_pitch="ic/theta-rad", initial_heading="ic/psi-true-rad", initial_path="ic/gamma-rad"),
-}
-"""Name -> property. Body axes FRD, local axes NED: see frames.py for ENU and FLU."""
+PROPERTIES: dict[str, Property] = _parsed(TABLE)
+"""Name -> property."""
 
 
 def find(name: str) -> Property:

@@ -1,4 +1,4 @@
-"""From an engagement to flights: what each agent flies, what they share, and whether they can begin as the file says."""
+"""From an engagement to flights: what each agent flies, what they share, whether they can begin as the file says."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from pe_sim.worlds.jsbsim.profiles import Response, profile
 from pe_sim.worlds.jsbsim.spec import AircraftSpec, FixedWingSpec
 
 if TYPE_CHECKING:
-    from pe_sim.engagement import Engagement, RoleSpec
+    from pe_sim.engagement import Engagement
+    from pe_sim.roles import RoleSpec
 
 EARTH_RADIUS = 6_371_000.0
 
@@ -69,7 +70,8 @@ def corners(role: RoleSpec) -> list[Triple]:
 def _middle(role: RoleSpec, world: FixedWingSpec) -> tuple[float, float]:
     """Return altitude above the ellipsoid [m] and airspeed [m/s] in the middle of a role's start."""
     heights = [point[2] for point in corners(role)]
-    return world.origin.altitude + 0.5 * (min(heights) + max(heights)), 0.5 * (role.start.speed[0] + role.start.speed[1])
+    slow, fast = role.start.speed
+    return world.origin.altitude + 0.5 * (min(heights) + max(heights)), 0.5 * (slow + fast)
 
 
 @lru_cache(maxsize=64)
@@ -91,7 +93,8 @@ def check_start(engagement: Engagement, name: str) -> None:
         raise PydanticCustomError("start", "{path}: needs low and high, or points, in the air", {"path": path})
     for point in points:
         if not all(a <= x <= b for a, x, b in zip(world.area.low, point, world.area.high, strict=True)):
-            raise PydanticCustomError("start", "{path}: {point} is outside the area", {"path": path, "point": str(point)})
+            context = {"path": path, "point": str(point)}
+            raise PydanticCustomError("start", "{path}: {point} is outside the area", context)
         ground = world.terrain - (point[0] ** 2 + point[1] ** 2) / (2.0 * EARTH_RADIUS)
         if point[2] <= ground:
             raise PydanticCustomError(
