@@ -123,13 +123,18 @@ def make_tap_node(recorder: Node) -> Node:
     Names are resolved by the recorder, so remapping must not apply to them a second time.
     """
     return Node(
-        f"_{recorder.get_name()}_taps",
+        tap_node_name(recorder.get_name()),
         context=recorder.context,
         namespace=recorder.get_namespace(),
         use_global_arguments=False,
         enable_rosout=False,
         start_parameter_services=False,
     )
+
+
+def tap_node_name(recorder: str) -> str:
+    """Return the name of the hidden node that holds the subscriptions of a recorder."""
+    return f"_{recorder}_taps"
 
 
 def load_message_class(type_name: str) -> Any:

@@ -93,7 +93,7 @@ def check_repaired(bag: Path, expected_count: int | None = None) -> int:
 
 
 @given(cut=st.floats(0, 1, exclude_max=True))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_all_messages_before_the_cut_are_recovered(originals, cut):
     data = (originals[Compression.NONE] / FILE).read_bytes()
     at = int(cut * len(data))
@@ -105,7 +105,7 @@ def test_all_messages_before_the_cut_are_recovered(originals, cut):
 
 @pytest.mark.parametrize("compression", list(Compression))
 @given(cut=st.floats(0, 1, exclude_max=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_all_messages_of_whole_chunks_are_recovered(originals, compression, cut):
     data = (originals[compression] / FILE).read_bytes()
     at = int(cut * len(data))
@@ -128,7 +128,7 @@ def test_cuts_at_and_beside_every_boundary(originals, compression):
 
 
 @given(cut=st.floats(0, 1, exclude_max=True), zeros=st.integers(ZERO_TAIL, 5000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_file_that_the_disk_filled_with_zeros(originals, cut, zeros):
     """What a loss of power leaves: the length of the file is stored, its last data are not."""
     original = originals[Compression.NONE]
@@ -141,7 +141,7 @@ def test_file_that_the_disk_filled_with_zeros(originals, cut, zeros):
 
 @pytest.mark.parametrize("compression", list(Compression))
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_flipped_bit_gives_no_false_message_and_no_traceback(originals, compression, at, bit):
     data = bytearray((originals[compression] / FILE).read_bytes())
     data[int(at * len(data))] ^= 1 << bit
@@ -157,7 +157,7 @@ def test_flipped_bit_gives_no_false_message_and_no_traceback(originals, compress
 
 
 @given(garbage=st.binary(max_size=300), cut=st.floats(0, 1))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_garbage_at_the_end_gives_no_traceback(originals, garbage, cut):
     original = originals[Compression.ZSTD]
     data = (original / FILE).read_bytes()
