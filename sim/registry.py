@@ -53,6 +53,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "relative": "pe_sim.sensors.relative:Relative",
         "shared_tracks": "pe_sim.sensors.shared_tracks:SharedTracks",
         "air_data": "pe_sim.sensors.air_data:AirData",
+        "tracking_radar": "pe_sim.sensors.tracking_radar:TrackingRadar",
         "warning_receiver": "pe_sim.sensors.warning_receiver:WarningReceiver",
     },
     "pe_sim.bundle_readers": {},
@@ -77,6 +78,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "hold_still": "pe_sim.guidance.hold_still:HoldStill",
         "greedy_grid": "pe_sim.guidance.greedy_grid:GreedyGrid",
         "optimal_grid": "pe_sim.guidance.optimal_grid:OptimalGrid",
+        "air_pursuit": "pe_sim.guidance.fixed_wing.pursuit:AirPursuit",
+        "air_navigation": "pe_sim.guidance.fixed_wing.navigation:AirNavigation",
+        "air_straight": "pe_sim.guidance.fixed_wing.evasion:AirStraight",
+        "air_beam": "pe_sim.guidance.fixed_wing.evasion:AirBeam",
+        "air_break": "pe_sim.guidance.fixed_wing.evasion:AirBreak",
+        "air_jink": "pe_sim.guidance.fixed_wing.evasion:AirJink",
+        "air_weave": "pe_sim.guidance.fixed_wing.evasion:AirWeave",
     },
 }
 """Group of entry points -> name -> 'module:attribute', loaded when first asked for."""

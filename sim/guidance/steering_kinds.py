@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from pe_sim.arrays import Array, Vector, add, dot, limit, scale, subtract, unit, wrap_angle
-from pe_sim.errors import ContractError
-from pe_sim.guidance.own import Own, PositionReader
+from pe_sim.arrays import Array, Vector, add, dot, limit, scale, subtract, unit
+from pe_sim.guidance.fixed_wing.steering import FlightSteering
+from pe_sim.guidance.own import Own
 from pe_sim.guidance.steering import Steering
-from pe_sim.policies.base import PolicyContext, Views
 
 GRAVITY = 9.80665
 """Standard gravity [m/s^2]."""
@@ -147,55 +146,6 @@ class AirplaneSteering(Steering):
 def _climb(xp: Any, direction: Vector) -> Array:
     """Return the angle of a unit vector above the horizon [rad]."""
     return xp.asin(xp.clip(direction[2], -1.0, 1.0))
-
-
-class FlightSteering(Steering):
-    """Guidance values of the fixed-wing world's autopilot: heading or bank, altitude or climb, airspeed.
-
-    Raises:
-        ContractError: for a commanded load factor, which is no direction to go in.
-    """
-
-    kind = "flight"
-    LOOK_AHEAD: ClassVar[float] = 5.0
-    """Time in which a commanded altitude shall be reached [s]."""
-
-    def __init__(self, context: PolicyContext, law: str) -> None:
-        super().__init__(context, law)
-        self._lateral, self._vertical = context.action.names[0], context.action.names[1]
-        self._height: Array = None
-        self._position: PositionReader | None = None
-        if self._vertical == "load_factor":
-            raise ContractError(
-                f"guidance/{law}", "cannot command a load factor",
-                cure=f"set roles.{context.role}.dynamics.vertical to climb or altitude",
-            )
-        if self._vertical == "altitude":
-            self._position = PositionReader(context, law)
-
-    def _top_speed(self) -> float:
-        return float(self._limits["airspeed"][1])
-
-    def own(self, views: Views) -> Own | None:
-        """Return own motion; the height is remembered for a commanded altitude."""
-        if self._position is not None:
-            self._height = self._position.read(views)[0][2]
-        return super().own(views)
-
-    def along(self, direction: Vector, speed: Array | float, own: Own | None, look: Vector | None = None) -> Array:
-        """Fly to the direction's heading, climbing as it does."""
-        xp = self._xp
-        assert own is not None
-        pace = xp.clip(speed + direction[0] * 0.0, self._low[2], self._high[2])
-        course = xp.atan2(own.velocity[1], own.velocity[0])
-        error = self.turn_error(direction, course)
-        if self._lateral == "bank":  # positive to the right, a turn to the left is a bank to the left
-            lateral = -xp.atan(error / self._time * pace / GRAVITY)
-        else:
-            lateral = wrap_angle(xp, course + error)
-        climb = direction[2] * pace
-        vertical = self._height + climb * self.LOOK_AHEAD if self._vertical == "altitude" else climb
-        return xp.stack([self._bounded(0, lateral), self._bounded(1, vertical), pace])
 
 
 class LineSteering(Steering):

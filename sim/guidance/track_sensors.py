@@ -159,6 +159,12 @@ class RadarDecoder(Direct):
         return Sighting((x * distance, y * distance, z * distance), distance, rate, None, valid)
 
 
+class TrackingRadarDecoder(RadarDecoder):
+    """Tracking radar: the same of remembered tracks."""
+
+    kind = "tracking_radar"
+
+
 class BearingDecoder(Direct):
     """Bearing: direction only."""
 
@@ -255,5 +261,7 @@ class SharedDecoder(Decoder):
         return Sighting((x, y, z), xp.sqrt(x * x + y * y + z * z), None, None, xp.permute_dims(found, (1, 0, 2)))
 
 
-DECODERS: tuple[type[Decoder], ...] = (RelativeDecoder, RadarDecoder, CameraDecoder, BearingDecoder, SharedDecoder)
+DECODERS: tuple[type[Decoder], ...] = (
+    RelativeDecoder, RadarDecoder, TrackingRadarDecoder, CameraDecoder, BearingDecoder, SharedDecoder,
+)
 """The more direct first."""
