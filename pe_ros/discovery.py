@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
 PROFILE = Path(__file__).parent / "data" / "fastdds_profile.xml"
-#: Names of the environment variable that leads Fast DDS to its profiles: version 2 (Jazzy), version 3 (Kilted).
-PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+#: Library of Fast DDS -> environment variable that leads it to its profiles: version 3 (Kilted), version 2 (Jazzy).
+PROFILE_VARIABLES = {
+    "libfastdds.so": "FASTDDS_DEFAULT_PROFILES_FILE",
+    "libfastrtps.so": "FASTRTPS_DEFAULT_PROFILES_FILE",
+}
 #: Any of these means that the user has configured Fast DDS.
-USER_VARIABLES = (*PROFILE_VARIABLES, "FASTDDS_BUILTIN_TRANSPORTS", "ROS_DISCOVERY_SERVER")
+USER_VARIABLES = (*PROFILE_VARIABLES.values(), "FASTDDS_BUILTIN_TRANSPORTS", "ROS_DISCOVERY_SERVER")
 #: Read by Fast DDS from the working directory.
 USER_FILES = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
 
@@ -23,14 +27,26 @@ def use_profile(environment: MutableMapping[str, str] | None = None, directory: 
         directory: working directory; this process's where None.
 
     Returns:
-        Whether the profile of pe_ros is in use: False where the user's configuration stands.
+        Whether the profile of pe_ros is in use: False where the user's configuration stands, or without Fast DDS.
     """
     environment = os.environ if environment is None else environment
     directory = Path.cwd() if directory is None else directory
-    if all(environment.get(name) == str(PROFILE) for name in PROFILE_VARIABLES):
+    set_already = [environment[name] for name in USER_VARIABLES if environment.get(name)]
+    if set_already == [str(PROFILE)]:
         return True
-    if any(environment.get(name) for name in USER_VARIABLES) or any((directory / name).exists() for name in USER_FILES):
+    variable = profile_variable()
+    if variable is None or set_already or any((directory / name).exists() for name in USER_FILES):
         return False
-    for name in PROFILE_VARIABLES:
-        environment[name] = str(PROFILE)
+    environment[variable] = str(PROFILE)
     return True
+
+
+def profile_variable() -> str | None:
+    """The variable that the installed Fast DDS reads (the other one would be warned of), or None without Fast DDS."""
+    for library, variable in PROFILE_VARIABLES.items():
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        return variable
+    return None

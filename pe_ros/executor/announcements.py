@@ -11,15 +11,19 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import resource
 import select
 import sys
 from enum import Enum
 from typing import Any
 
+from rclpy.exceptions import InvalidHandle
+
 from pe_sim.errors import RosError
 
 # Middlewares that call the hooks; rmw_connextdds answers "unsupported".
 _MIDDLEWARES = ("rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp", "rmw_cyclonedds_cpp", "rmw_zenoh_cpp")
+_OPEN_FILES = 16384
 _MACHINES = ("x86_64", "AMD64", "aarch64", "arm64")
 
 
@@ -34,7 +38,7 @@ class Hook(Enum):
 
 
 class Announcements:
-    """Installs and removes announcements.
+    """Installs and removes announcements, each on an eventfd of its own.
 
     Raises:
         RosError: this platform, rcl or middleware cannot announce on file descriptors.
@@ -47,25 +51,42 @@ class Announcements:
         rcl = ctypes.CDLL("librcl.so")
         self._write = ctypes.cast(ctypes.CDLL(None).eventfd_write, ctypes.c_void_p)
         self._functions = {hook: _declared(getattr(rcl, hook.value)) for hook in Hook}
+        _allow_open_files()
 
-    def install(self, hook: Hook, handle: Any, fd: int) -> None:
-        """Announce on eventfd `fd` from now on; what is already waiting is announced at once.
+    def install(self, hook: Hook, handle: Any) -> int:
+        """Announce from now on; what is already waiting is announced at once.
 
         Args:
             hook: what to announce.
-            handle: rclpy handle of the entity, entered (`with handle`).
-            fd: an eventfd that stays open until `remove` or until the entity is destroyed.
+            handle: rclpy handle of the entity.
+
+        Returns:
+            The file descriptor, to be given to `remove`.
 
         Raises:
-            RosError: rcl refused.
+            InvalidHandle: the entity is already destroyed.
+            RosError: rcl refused, or too many files are open.
         """
-        status = self._functions[hook](handle.pointer, self._write, fd)
+        with handle:
+            try:
+                fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            except OSError as error:
+                limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+                raise RosError("executor", f"cannot open a file per entity: {error}", limit, "see ulimit -n") from error
+            status = self._functions[hook](handle.pointer, self._write, fd)
         if status != 0:
+            os.close(fd)
             raise RosError("executor", f"{hook.value} failed", status)
+        return fd
 
-    def remove(self, hook: Hook, handle: Any) -> None:
-        """Announce no more; when this returns, no thread will write to the file descriptor for this entity."""
-        self._functions[hook](handle.pointer, None, None)
+    def remove(self, hook: Hook, handle: Any, fd: int) -> None:
+        """Announce no more, then close the file descriptor: in this order no thread writes to a reused one."""
+        try:
+            with handle:
+                self._functions[hook](handle.pointer, None, None)
+        except InvalidHandle:
+            pass  # destroyed, and its announcements with it
+        os.close(fd)
 
 
 def unsupported_reason() -> str:
@@ -85,6 +106,14 @@ def unsupported_reason() -> str:
         return f"librcl.so cannot be opened: {error}"
     missing = [hook.value for hook in Hook if not hasattr(rcl, hook.value)]
     return f"this rcl lacks {missing[0]}" if missing else ""
+
+
+def _allow_open_files() -> None:
+    """Raise the soft limit of open files: each entity takes one, and many systems grant 1024 until asked for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _declared(function: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from rclpy.task import Task
@@ -20,11 +20,11 @@ class Coroutines:
     for that is parked here until a group is released.
 
     Args:
-        queue: takes back the sources that were parked.
+        ready: queue that takes back the sources that were parked.
     """
 
-    def __init__(self, queue: Callable[[Source], None]) -> None:
-        self._queue = queue
+    def __init__(self, ready: deque[Source]) -> None:
+        self._ready = ready
         self._suspended: list[tuple[Coroutine[Any, Any, None], Source]] = []
         self._parked: list[Source] = []
         self._new_tasks: deque[Task] = deque()  # appended to by any thread
@@ -116,6 +116,4 @@ class Coroutines:
         if entity.callback_group is not None:
             entity.callback_group.ending_execution(entity)
         parked, self._parked = self._parked, []
-        for source in parked:
-            source.queued = False
-            self._queue(source)
+        self._ready.extend(parked)

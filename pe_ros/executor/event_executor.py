@@ -66,7 +66,7 @@ class EventExecutor(Executor):
         self._poller = Poller()
         self._table = SourceTable(self, self._poller, self._on_jump)
         self._timers = TimerSchedule(self._table.timers)
-        self._coroutines = Coroutines(self._queue)
+        self._coroutines = Coroutines(self._ready)
         self._watcher: WaitSetWatcher | None = None
         self._watched: deque[Any] = deque()  # what the watcher found ready
         super().__init__(context=context)
@@ -308,6 +308,11 @@ class EventExecutor(Executor):
         """Reset a guard condition, giving the coroutine function that runs its callback."""
         work: Work = self._take_guard_condition(guard)  # type: ignore[no-untyped-call]
         return work
+
+    def complete(self, future: Future, result: Any) -> None:
+        """Give a future its result; what waits for it runs here."""
+        future._set_executor(self)  # noqa: SLF001
+        future.set_result(result)
 
     def watch_again(self, waitable: Any) -> None:
         """Have a waitable watched whose data have been taken."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rclpy.clock_type import ClockType
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import await_or_execute
+from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from pe_ros.executor.announcements import Announcements, Hook
@@ -56,25 +56,16 @@ class Source:
 
         Raises:
             InvalidHandle: the entity is already destroyed.
+            RosError: the middleware refused, or too many files are open.
         """
-        if self.hook is None:
-            return
-        with self.handle:
-            self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-            announcements.install(self.hook, self.handle, self.fd)
+        if self.hook is not None:
+            self.fd = announcements.install(self.hook, self.handle)
 
     def close(self, announcements: Announcements) -> None:
-        """Stop the announcements, then close `fd`, so that no middleware thread writes to a reused descriptor."""
+        """Serve this entity no more."""
         self.removed = True
-        if self.hook is None or self.fd < 0:
-            return
-        try:
-            with self.handle:
-                announcements.remove(self.hook, self.handle)
-        except InvalidHandle:
-            pass  # destroyed, and its announcements with it
-        os.close(self.fd)
-        self.fd = -1
+        if self.hook is not None:
+            announcements.remove(self.hook, self.handle, self.fd)
 
     def may_run(self) -> bool:
         """Whether the callback group lets this entity run now: a suspended coroutine may hold the group."""
@@ -110,13 +101,19 @@ class SubscriptionSource(Source):
         """Take one message and run the callback on it."""
         subscription = self.entity
         handle = self._handle
+        # rclpy builds the message object before it knows whether there is a message, which costs more than the taking.
+        # So only what was announced is taken as an object; whether more has come meanwhile is asked in bytes.
+        raw = subscription.raw or not self.pending
+        self.pending = False
         try:
             with handle:
-                taken = handle.take_message(subscription.msg_type, subscription.raw)
+                taken = handle.take_message(subscription.msg_type, raw)
         except InvalidHandle:
             return False
         if taken is None:
             return False
+        if raw and not subscription.raw:
+            taken = (deserialize_message(taken[0], subscription.msg_type), *taken[1:])
         callback = subscription.callback
         if callback is not self._seen:
             self._inspect(callback)
@@ -178,8 +175,7 @@ class ClientSource(Source):
                 future = client.get_pending_request(header.request_id.sequence_number)
             except KeyError:
                 return  # the request was given up
-            future._set_executor(self.executor)  # noqa: SLF001
-            future.set_result(response)
+            self.executor.complete(future, response)
 
         return complete
 

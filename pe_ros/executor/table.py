@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import JumpThreshold
@@ -45,9 +47,9 @@ class SourceTable:
     """
 
     def __init__(self, executor: EventExecutor, poller: Poller, on_jump: Callable[[Any], None]) -> None:
-        self._executor = executor
+        self._executor = weakref.proxy(executor)  # no cycle: an executor that is forgotten goes at once
         self._poller = poller
-        self._on_jump = on_jump
+        self._on_jump = weakref.WeakMethod(on_jump)  # clocks may outlive the executor
         self._announcements = Announcements()
         self._lock = threading.RLock()
         self._by_entity: dict[int, Source] = {}
@@ -125,7 +127,15 @@ class SourceTable:
         threshold = JumpThreshold(min_forward=tick, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         for key, clock in clocks.items():
             if key not in self._jump_handles:
-                self._jump_handles[key] = clock.create_jump_callback(threshold, post_callback=self._on_jump)
+                self._jump_handles[key] = clock.create_jump_callback(
+                    threshold, post_callback=partial(_call_if_alive, self._on_jump)
+                )
+
+
+def _call_if_alive(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
+    alive = method()
+    if alive is not None:
+        alive(argument)
 
 
 def _entities(node: Any) -> Iterator[tuple[type[Source], Any]]:

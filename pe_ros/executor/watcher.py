@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import Any
@@ -10,7 +13,10 @@ from typing import Any
 from rclpy.exceptions import InvalidHandle
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.signals import SignalHandlerGuardCondition
 from rclpy.waitable import NumberOfEntities
+
+_SHUTDOWN_TIME = 0.5  # [s]
 
 
 class WaitSetWatcher:
@@ -21,12 +27,12 @@ class WaitSetWatcher:
 
     Args:
         context: the rclpy context of the executor.
-        notify: called with what is ready; an empty list where only the process was signalled.
+        notify: a bound method, called with what is ready for as long as its object lives.
     """
 
     def __init__(self, context: Any, notify: Callable[[list[Any]], None]) -> None:
         self._context = context
-        self._notify = notify
+        self._notify = weakref.WeakMethod(notify)
         self._lock = threading.Lock()
         self._guards: list[Any] = []
         self._waitables: list[Any] = []
@@ -35,6 +41,7 @@ class WaitSetWatcher:
         self._interrupt = GuardCondition(callback=None, callback_group=None, context=context)
         self._thread = threading.Thread(target=self._run, name="executor-watcher", daemon=True)
         self._thread.start()
+        atexit.register(self.stop)  # a thread that wakes up in a C++ call after Python's end would abort the process
 
     def watch(self, guards: Iterable[Any], waitables: Iterable[Any]) -> None:
         """Watch exactly these from now on."""
@@ -54,25 +61,50 @@ class WaitSetWatcher:
         self._interrupt.trigger()
 
     def stop(self) -> None:
-        """End the thread."""
+        """End the thread; stopping again does nothing."""
+        if self._stopped:
+            return
         self._stopped = True
+        atexit.unregister(self.stop)
         self._interrupt.trigger()
         if self._thread is not threading.current_thread():
             self._thread.join()
         self._interrupt.destroy()
 
     def _run(self) -> None:
-        while not self._stopped and self._context.ok():
-            with self._lock:
-                guards = list(self._guards)
-                waitables = [waitable for waitable in self._waitables if id(waitable) not in self._handed_over]
-            ready = self._wait(guards, waitables)
-            if ready is None:
-                continue
-            with self._lock:
-                self._handed_over.update(id(entity) for entity in ready if entity not in guards)
-            self._notify(ready)
-        self._notify([])
+        try:
+            while not self._stopped and self._context.ok():
+                self._watch_once()
+        except _rclpy.RCLError:
+            if self._context.ok():
+                raise  # else it was shut down on the way into the wait
+        finally:
+            self._hand_over([])
+
+    def _watch_once(self) -> None:
+        """Wait, and hand over what is ready."""
+        with self._lock:
+            guards = list(self._guards)
+            waitables = [waitable for waitable in self._waitables if id(waitable) not in self._handed_over]
+        ready = self._wait(guards, waitables)
+        if ready is None:
+            return
+        with self._lock:
+            self._handed_over.update(id(entity) for entity in ready if entity not in guards)
+        if any(isinstance(entity, SignalHandlerGuardCondition) for entity in ready):
+            self._await_shutdown()
+        self._hand_over(ready)
+
+    def _await_shutdown(self) -> None:
+        """Rclpy's signal handlers wake the waiting first and shut the context down next."""
+        enough = time.monotonic() + _SHUTDOWN_TIME
+        while self._context.ok() and time.monotonic() < enough:
+            time.sleep(0.001)
+
+    def _hand_over(self, ready: list[Any]) -> None:
+        notify = self._notify()
+        if notify is not None:
+            notify(ready)
 
     def _wait(self, guards: list[Any], waitables: list[Any]) -> list[Any] | None:
         """Block until something is ready; None where it was only an interruption."""

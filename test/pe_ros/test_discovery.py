@@ -14,12 +14,20 @@ from pe_ros import discovery
 PATIENCE = 60.0  # [s]; only a failing test waits so long
 
 
-def test_a_free_environment_is_led_to_the_profile(tmp_path: Path) -> None:
+def test_a_free_environment_is_led_to_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "profile_variable", lambda: "FASTDDS_DEFAULT_PROFILES_FILE")
     environment: dict[str, str] = {}
     assert discovery.use_profile(environment, tmp_path)
-    assert set(environment) == set(discovery.PROFILE_VARIABLES)
+    assert set(environment) == {"FASTDDS_DEFAULT_PROFILES_FILE"}
     assert all(Path(path).is_file() for path in environment.values())
     assert discovery.use_profile(environment, tmp_path)  # a child of a process that was led there
+
+
+def test_another_middleware_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "profile_variable", lambda: None)
+    environment: dict[str, str] = {}
+    assert not discovery.use_profile(environment, tmp_path)
+    assert environment == {}
 
 
 @pytest.mark.parametrize("variable", discovery.USER_VARIABLES)
@@ -55,4 +63,4 @@ rclpy.create_node("node")
         command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert process.returncode == 0, process.stderr
-    assert "XMLPARSER" not in process.stderr  # Fast DDS names what it does not understand, and carries on
+    assert process.stderr == ""  # Fast DDS names what it does not understand, and carries on

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from std_msgs.msg import Int64
 
 from pe_ros.executor import EventExecutor
 
-from .graph import ALL, Graph, later
+from .graph import ALL, PATIENCE, Graph, later
 
 pytestmark = pytest.mark.ros
 
@@ -127,15 +129,49 @@ class TestEntities:
     def test_of_a_forgotten_executor_are_let_go(self, graph: Graph) -> None:
         node = graph.node("forgotten", served=False)
         node.create_subscription(Int64, "topic", lambda _: None, ALL)
+        node.create_guard_condition(lambda: None)  # served by a thread
+        node.create_timer(1.0, lambda: None)  # on the node's clock, which reports its jumps
         publisher = node.create_publisher(Int64, "topic", ALL)
-        before = len(list(Path("/proc/self/fd").iterdir()))
+
+        def held() -> tuple[int, int]:
+            gc.collect()
+            return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
+
+        before = held()
         executor = EventExecutor(context=graph.context)
         executor.add_node(node)
         executor.spin_once(timeout_sec=0)
         del executor
-        gc.collect()
-        assert len(list(Path("/proc/self/fd").iterdir())) == before
+        assert held() == before
         publisher.publish(Int64())  # writes to no descriptor that now is someone else's
+
+    @pytest.mark.parametrize(("hard", "end"), [(4096, "all heard"), (256, "see ulimit -n")])
+    def test_may_be_more_than_the_soft_limit_of_open_files(self, hard: int, end: str) -> None:
+        script = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, {hard}))
+import rclpy
+from std_msgs.msg import Int64
+from pe_ros.executor import EventExecutor
+from pe_sim.errors import RosError
+rclpy.init()
+node = rclpy.create_node("many")
+heard = []
+kept = [node.create_subscription(Int64, "topic", lambda message, index=index: heard.append(index), 1)
+        for index in range(300)]
+executor = EventExecutor()
+executor.add_node(node)
+node.create_publisher(Int64, "topic", 1).publish(Int64())
+try:
+    executor.spin_while(lambda: len(heard) < 300)
+    print("all heard")
+except RosError as error:
+    print(error)
+"""
+        command = [sys.executable, "-c", script]
+        process = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+        assert end in process.stdout
+        assert process.returncode == 0
 
 
 class TestOtherWaitables:
