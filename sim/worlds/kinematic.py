@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from pe_sim import registry, streams
@@ -18,7 +19,7 @@ from pe_sim.worlds.dynamics.base import Dynamics, Setting
 from pe_sim.worlds.fleet import Body, Fleet
 from pe_sim.worlds.kinematic_check import check_kinematic
 from pe_sim.worlds.obstacles import Obstacle, read_obstacles
-from pe_sim.worlds.placement import place_agents
+from pe_sim.worlds.placement import StartPlaces, agent_keys, agent_names
 from pe_sim.worlds.wind import Wind, WindField
 
 if TYPE_CHECKING:
@@ -90,9 +91,14 @@ class KinematicWorld(World):
         if spec.obstacles:
             self._solids = Solids(spec.obstacles, spec.reaction, spec.dimensions, fleet, self._edges)
         self._collisions: Collisions | None = None
+        radii: list[float] | None = None
         if spec.collisions != "off":
             radii = [body.radius for body in self._bodies]
             self._collisions = Collisions(spec.collisions, radii, self._setting.tick, fleet)
+        self._start, self._start_motion = self._start_boxes(), self._start_motions()
+        self._starts = StartPlaces(engagement, xp, self._propose, radii)
+        self._names = agent_names(engagement, xp)
+        self._radius = xp.asarray([body.radius for body in self._bodies], dtype=xp.float64)[:, None]
         self._wind = None
         if spec.wind is not None:
             self._wind = WindField(spec.wind, spec.dimensions, self._setting.tick, batch, xp)
@@ -109,22 +115,18 @@ class KinematicWorld(World):
 
     def reset(self, keys: Array, rows: Array | None) -> None:
         """Draw start positions clear of obstacles, headings and speeds."""
-        xp, engagement = self.xp, self.engagement
+        xp = self.xp
         where = slice(None) if rows is None else rows
-        separation = None
-        if self._collisions is not None:
-            separation = [body.radius for body in self._bodies]
-        for agent, place in enumerate(place_agents(engagement, xp, keys, self._propose, separation)):
-            for axis in range(3):
-                self.state.block[axis, agent, where] = place[axis]
-        motion = streams.derive(keys, streams.name_key("start_motion"))
+        places = self._starts.draw(keys)
+        for axis in range(3):
+            self.state.block[axis][:, where] = places[axis]
+        motion = agent_keys(keys, "start_motion", self._names)
+        (heading_low, heading_span), (speed_low, speed_span) = self._start_motion
+        heading = heading_low + heading_span * streams.uniform(xp, motion, 0, 0)
+        speed = speed_low + speed_span * streams.uniform(xp, motion, 0, 1)
         for group in self._groups:
-            names = engagement.agents[group.first : group.last]
-            key = xp.stack([streams.derive(motion, streams.name_key(name)) for name in names])
-            starts = [engagement.roles[engagement.role_of(name)].start for name in names]
-            heading = self._between([start.heading for start in starts], streams.uniform(xp, key, 0, 0))
-            speed = self._between([start.speed for start in starts], streams.uniform(xp, key, 0, 1))
-            group.model.reset(heading, speed, where)
+            own = slice(group.first, group.last)
+            group.model.reset(heading[own], speed[own], where)
         if self.failed is not None:
             self.failed[:, where] = False
         if self._wind is not None:
@@ -181,34 +183,44 @@ class KinematicWorld(World):
             bodies += [Body(spec.radius, step, model.planar)] * role.count
         return bodies
 
-    def _propose(self, agent: int, key: Array, attempt: int) -> Vector:
-        xp, spec = self.xp, self._spec
-        role = self.engagement.role_of(self.engagement.agents[agent])
-        start, radius = self.engagement.roles[role].start, self._bodies[agent].radius
-        if start.points is not None:
-            point = start.points[agent - self.engagement.role_ranges[role][0]]
-            zero = xp.zeros(key.shape, dtype=xp.float64)
-            return (zero + point[0], zero + point[1], zero + point[2])
-        place = []
-        for axis in range(3):
-            margin = radius if axis < spec.dimensions else 0.0
-            low, high = spec.arena.low[axis] + margin, spec.arena.high[axis] - margin
-            low = low if start.low is None else max(low, start.low[axis])
-            high = high if start.high is None else min(high, start.high[axis])
-            # Where there is no choice, nothing is drawn; the draws are numbered, so the others stay the same.
-            fraction = streams.uniform(xp, key, attempt, axis) if high > low else 0.0
-            place.append(low + (high - low) * fraction)
-        x, y, z = place[0], place[1], place[2] + place[0] * 0.0
-        for obstacle in spec.obstacles:
-            x = xp.where(obstacle.surface(xp, (x, y, z))[0] > radius, x, xp.nan)
-        return (x, y, z)
+    def _start_boxes(self) -> tuple[Array, Array]:
+        """Return lower corner and extent of the box that each agent starts in [m], float64 (3, N, 1)."""
+        xp, arena = self.xp, self._spec.arena
+        low, span = [], []
+        for agent, name in enumerate(self.engagement.agents):
+            role = self.engagement.role_of(name)
+            start, radius = self.engagement.roles[role].start, self._bodies[agent].radius
+            first, last = list(arena.low), list(arena.high)
+            for axis in range(self._spec.dimensions):
+                first[axis], last[axis] = first[axis] + radius, last[axis] - radius
+            if start.points is not None:
+                first = last = list(start.points[agent - self.engagement.role_ranges[role][0]])
+            if start.low is not None:
+                first = [max(a, b) for a, b in zip(first, start.low, strict=True)]
+            if start.high is not None:
+                last = [min(a, b) for a, b in zip(last, start.high, strict=True)]
+            low.append(first)
+            span.append([b - a for a, b in zip(first, last, strict=True)])
+        return xp.asarray(np.asarray(low).T[:, :, None].copy()), xp.asarray(np.asarray(span).T[:, :, None].copy())
 
-    def _between(self, limits: list[tuple[float, float]], fraction: Array) -> Array:
-        """Return points at fractions (n, R) of the way between the limits of each of n agents."""
-        xp = self.xp
-        low = xp.asarray([a for a, _ in limits], dtype=xp.float64)[:, None]
-        high = xp.asarray([b for _, b in limits], dtype=xp.float64)[:, None]
-        return low + (high - low) * fraction
+    def _start_motions(self) -> list[tuple[Array, Array]]:
+        """Return least value and range of the headings [rad] and of the speeds [m/s] at the start, (N, 1)."""
+        starts = [self.engagement.roles[self.engagement.role_of(name)].start for name in self.engagement.agents]
+        out = []
+        for limits in ([start.heading for start in starts], [start.speed for start in starts]):
+            low, high = (self.xp.asarray(side, dtype=self.xp.float64)[:, None] for side in zip(*limits, strict=True))
+            out.append((low, high - low))
+        return out
+
+    def _propose(self, agents: slice, keys: Array, attempt: Any) -> Vector:
+        xp, spec, (low, span) = self.xp, self._spec, self._start
+        x, y, z = (
+            low[axis, agents] + span[axis, agents] * streams.uniform(xp, keys, attempt, axis) for axis in range(3)
+        )
+        for obstacle in spec.obstacles:
+            # The clearance may be too small beside a corner: a place there is not drawn, which harms nobody.
+            x = xp.where(obstacle.clearance(xp, (x, y, z)) > self._radius[agents], x, xp.nan)
+        return (x, y, z)
 
     def _save(self, places: Array) -> list[Array]:
         """Return copies of state and memory of agents in the flat axis N * B."""

@@ -13,84 +13,138 @@ if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
 
 ATTEMPTS = 5000
-"""Draws per agent before a start is called impossible."""
+"""Draws per agent, at least, before a start is called impossible."""
 
-Propose = Callable[[int, Array, int], Vector]
-"""(agent index, its stream keys (R,), number of the attempt) -> positions (R,), x NaN where the place is not free."""
+FEW, MANY = 4, 64
+"""Draws made at once for agents whose first place was not good: so many at first, up to so many later."""
+
+Propose = Callable[[slice, Array, Any], Vector]
+"""(agents, their stream keys (n, R), number of the attempt) -> positions (n, R), x NaN where the place is not free.
+
+The attempt is a number or an array like the keys; draw with it, e.g. ``streams.uniform(xp, keys, attempt, axis)``.
+"""
+
+
+class StartPlaces:
+    """Draws where the agents of a world start.
+
+    Args:
+        engagement: gives the least distances between opponents and between any two agents.
+        xp: array namespace.
+        propose: what draws positions; the first that is free and far enough from the agents before it is taken.
+        radii: of bodies that must not overlap at the start [m]; None where they may.
+    """
+
+    def __init__(
+        self, engagement: Engagement, xp: Any, propose: Propose, radii: Sequence[float] | None = None
+    ) -> None:
+        self._engagement = engagement
+        self._xp = xp
+        self._propose = propose
+        self._names = agent_names(engagement, xp)
+        self._least = _least_distances(engagement, xp, radii)
+
+    def draw(self, keys: Array) -> Array:
+        """Return a start position for every agent, float64 (3, N, R), from root keys (R,).
+
+        Raises:
+            EngagementError: if no start is found: the arena is too small for the distances asked for.
+        """
+        xp = self._xp
+        key = agent_keys(keys, "start", self._names)
+        places = xp.stack(list(self._propose(slice(0, len(key)), key, 0)))
+        for agent in range(len(key)):
+            good = _far_enough(xp, places[:, agent], places[:, :agent], self._least[agent])
+            if not xp.all(good):
+                self._draw_again(agent, places, key[agent], xp.nonzero(~good)[0])
+        return places
+
+    def _draw_again(self, agent: int, places: Array, key: Array, rows: Array) -> None:
+        """Write new places of an agent in the engagements ``rows``, away from the agents before it."""
+        xp = self._xp
+        first, count = 1, FEW
+        while first <= ATTEMPTS:
+            many = len(rows)
+            others = places[:, :agent][:, :, rows][:, :, None]
+            numbers = xp.arange(first, first + count, dtype=xp.int64)[:, None] + xp.zeros((1, many), dtype=xp.int64)
+            keys = key.take(rows) + numbers * 0
+            drawn = self._propose(slice(agent, agent + 1), keys.reshape(1, -1), numbers.reshape(1, -1))
+            place = xp.stack([part.reshape(count, many) for part in drawn])
+            good = _far_enough(xp, place, others, self._least[agent])
+            found = xp.any(good, axis=0)
+            taken = xp.nonzero(found)[0]
+            number = xp.argmax(xp.astype(good, xp.int8), axis=0)
+            chosen = (number * many + xp.arange(many, dtype=xp.int64)).take(taken)
+            for axis in range(3):
+                places[axis][agent][rows.take(taken)] = place[axis].reshape(-1).take(chosen)
+            rows = rows.take(xp.nonzero(~found)[0])
+            if not len(rows):
+                return
+            first, count = first + count, min(4 * count, MANY)
+        name = self._engagement.agents[agent]
+        raise EngagementError(
+            f"roles.{self._engagement.role_of(name)}.start",
+            f"no free place found for {name} in {ATTEMPTS} draws",
+            cure="enlarge the arena or lower world.min_start_distance and world.min_separation",
+        )
+
+
+def agent_names(engagement: Engagement, xp: Any) -> Array:
+    """Return the keys of the agents' names, int64 (N, 1)."""
+    return xp.asarray([streams.name_key(name) for name in engagement.agents], dtype=xp.int64)[:, None]
+
+
+def agent_keys(keys: Array, purpose: str, names: Array) -> Array:
+    """Return a stream key for each agent in each engagement, int64 (N, R), from root keys (R,) and a purpose."""
+    return streams.derive(streams.derive(keys, streams.name_key(purpose))[None], names)
 
 
 def place_agents(
-    engagement: Engagement, xp: Any, keys: Array, propose: Propose, radii: Sequence[float] | None = None
+    engagement: Engagement, xp: Any, keys: Array, propose: Callable[[int, Array, Any], Vector]
 ) -> Array:
-    """Return a start position for every agent, float64 (N, 3, R).
+    """Return a start position for every agent, float64 (N, 3, R), for a world that proposes agent by agent.
 
     Args:
         engagement: gives the least distances between opponents and between any two agents.
         xp: array namespace.
         keys: root keys, int64 (R,).
-        propose: what draws a position; the first that is free and far enough from the agents before it is taken.
-        radii: of bodies that must not overlap at the start [m]; None where they may.
+        propose: (agent index, its stream keys (K,), number of the attempt) -> positions (K,); see :data:`Propose`.
 
     Raises:
-        EngagementError: if no start is found: the arena is too small for the distances asked for.
+        EngagementError: if no start is found.
     """
-    places = xp.zeros((len(engagement.agents), 3, *keys.shape), dtype=xp.float64)
-    start = streams.derive(keys, streams.name_key("start"))
-    for agent, name in enumerate(engagement.agents):
-        key = streams.derive(start, streams.name_key(name))
-        least = xp.asarray(_least_distances(engagement, agent, radii), dtype=xp.float64)[:, None]
-        _place(engagement, xp, places[: agent + 1], key, least, lambda *draw, n=agent: propose(n, *draw))
-    return places
+
+    def all_agents(agents: slice, key: Array, attempt: Any) -> Vector:
+        numbers = range(agents.start, agents.stop)
+        attempts = [attempt] * len(numbers) if isinstance(attempt, int) else attempt
+        one = [propose(*each) for each in zip(numbers, key, attempts, strict=True)]
+        return (xp.stack([p[0] for p in one]), xp.stack([p[1] for p in one]), xp.stack([p[2] for p in one]))
+
+    places = StartPlaces(engagement, xp, all_agents).draw(keys)
+    return xp.stack([places[:, agent] for agent in range(places.shape[1])])
 
 
-def _place(
-    engagement: Engagement, xp: Any, places: Array, key: Array, least: Array, propose: Callable[[Array, int], Vector]
-) -> None:
-    """Write the place of the last agent of ``places`` (k, 3, R), ``least`` (k - 1, 1) away from the others [m]."""
-    others, own = places[:-1], places[-1]
-    rest: Array | None = None
-    for attempt in range(ATTEMPTS):
-        place = propose(key, attempt)
-        good = _far_enough(xp, place, others, least)
-        if rest is None:  # the first draw is good for most: write it whole
-            for axis in range(3):
-                own[axis] = place[axis]
-            rest = xp.nonzero(~good)[0]
-            bad = rest
-        else:
-            taken = xp.nonzero(good)[0]
-            for axis in range(3):
-                own[axis][xp.take(rest, taken)] = xp.take(place[axis], taken)
-            bad = xp.nonzero(~good)[0]
-            rest = xp.take(rest, bad)
-        if not len(rest):
-            return
-        key = xp.take(key, bad)
-        others = xp.take(others, bad, axis=2)
-    number = len(places) - 1
-    name = engagement.agents[number]
-    raise EngagementError(
-        f"roles.{engagement.role_of(name)}.start",
-        f"no free place found for {name} in {ATTEMPTS} draws",
-        cure="enlarge the arena or lower world.min_start_distance and world.min_separation",
-    )
-
-
-def _least_distances(engagement: Engagement, agent: int, radii: Sequence[float] | None) -> list[float]:
-    """Return how far an agent must start from each agent before it [m]."""
+def _least_distances(engagement: Engagement, xp: Any, radii: Sequence[float] | None) -> list[Array]:
+    """Return, for each agent, how far it must start from each agent before it [m], (k,)."""
     world, teams = engagement.world, engagement.teams
     out = []
-    for other in range(agent):
-        rivals = teams[other] != teams[agent]
-        least = max(world.min_separation, world.min_start_distance if rivals else 0.0)
-        out.append(least if radii is None else max(least, radii[agent] + radii[other]))
+    for agent, team in enumerate(teams):
+        rivals = [team != other for other in teams[:agent]]
+        least = [max(world.min_separation, world.min_start_distance if rival else 0.0) for rival in rivals]
+        if radii is not None:
+            least = [max(a, radii[agent] + radius) for a, radius in zip(least, radii, strict=False)]
+        out.append(xp.asarray(least, dtype=xp.float64))
     return out
 
 
-def _far_enough(xp: Any, place: Vector, others: Array, least: Array) -> Array:
+def _far_enough(xp: Any, place: Array, others: Array, least: Array) -> Array:
+    """Return where a place (3, ...) is free and farther than ``least`` (k,) from k others (3, k, ...)."""
     free = ~xp.isnan(place[0])
-    if not len(others):
+    if not len(least):
         return free
-    dx, dy, dz = (part[None] - others[:, axis] for axis, part in enumerate(place))
+    away = others - place[:, None]
+    away *= away
+    squared = away[0] + away[1] + away[2]
+    limit = least.reshape(-1, *([1] * (len(squared.shape) - 1)))
     # Strictly farther, so that a least distance of 0 still forbids two agents on one spot.
-    return free & xp.all(dx * dx + dy * dy + dz * dz > least * least, axis=0)
+    return free & xp.all(squared > limit * limit, axis=0)

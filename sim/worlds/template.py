@@ -22,7 +22,7 @@ from pe_sim.arrays import Array, Vector
 from pe_sim.quantities import Length, Speed
 from pe_sim.timing import seconds
 from pe_sim.worlds.base import Command, DynamicsSpec, World, WorldSpec
-from pe_sim.worlds.placement import place_agents
+from pe_sim.worlds.placement import StartPlaces
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
@@ -67,6 +67,7 @@ class TemplateWorld(World):
         assert isinstance(engagement.world, TemplateSpec)
         self._length = engagement.world.length
         self._tick = seconds(engagement.world.tick)
+        self._starts = StartPlaces(engagement, xp, self._propose)
 
     def action_spec(self, role: str) -> ActionSpec:
         """Speed along x [m/s]."""
@@ -76,15 +77,13 @@ class TemplateWorld(World):
 
     def reset(self, keys: Array, rows: Array | None) -> None:
         """Put every agent somewhere on the line. Draw from ``keys`` only: that makes a row of a batch reproducible."""
-
-        def propose(agent: int, key: Array, attempt: int) -> Vector:
-            x = self._length * streams.uniform(self.xp, key, attempt)
-            return (x, x * 0.0, x * 0.0)
-
         where = slice(None) if rows is None else rows
-        for agent, place in enumerate(place_agents(self.engagement, self.xp, keys, propose)):
-            self.state.block[0, agent, where] = place[0]
+        self.state.block[0][:, where] = self._starts.draw(keys)[0]
         self.state.block[7][:, where] = 0.0
+
+    def _propose(self, _: slice, keys: Array, attempt: Any) -> Vector:
+        x = self._length * streams.uniform(self.xp, keys, attempt)
+        return (x, x * 0.0, x * 0.0)
 
     def step(self, commands: dict[str, Command], active: Array | None) -> None:
         """Advance one tick. Write the canonical state in place; leave agents that are not active alone."""
@@ -92,8 +91,9 @@ class TemplateWorld(World):
             first, last = self.engagement.role_ranges[role]
             x = self.state.block[0, first:last]
             speed = self.xp.astype(command.values[0], self.xp.float64)
-            if command.mode is not None:  # coasting and stopping both mean standing still here
-                speed = self.xp.where(command.mode == int(Mode.EXECUTE), speed, 0.0)
+            if command.mode is not None:  # to coast and to stop is to stand still here; to hold is to go on
+                stands = (command.mode == int(Mode.COAST)) | (command.mode == int(Mode.STOP))
+                speed = self.xp.where(stands, 0.0, speed)
             new = self.xp.clip(x + speed * self._tick, 0.0, self._length)
             velocity = (new - x) / self._tick
             if active is not None:

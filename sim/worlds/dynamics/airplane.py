@@ -149,7 +149,7 @@ class Airplane(Dynamics):
             self._blow()
 
     def _bank(self, sideways: Array) -> tuple[Array, Array]:
-        """Return sine and cosine of half the bank for an acceleration to the left [m/s^2]; to the left it is negative."""
+        """Return sine and cosine of half the bank for an acceleration to the left [m/s^2]; it is negative then."""
         xp = self.xp
         tangent = sideways * (-1.0 / GRAVITY)
         cosine = 1.0 / xp.sqrt(1.0 + tangent * tangent)
