@@ -23,13 +23,12 @@ from rclpy.task import Future, Task
 from pe_ros.executor.announcements import unsupported_reason
 from pe_ros.executor.coroutines import Coroutines
 from pe_ros.executor.poller import Poller
+from pe_ros.executor.ready import ReadyQueue
 from pe_ros.executor.sources import GuardSource, Source, TimerSource, WaitableSource, Work
 from pe_ros.executor.table import SourceTable
 from pe_ros.executor.timers import TimerSchedule
 from pe_ros.executor.watcher import WaitSetWatcher
 
-# Items taken from one source before the others have their turn.
-_BATCH = 32
 # A suspended coroutine may wait for a future that another thread completes; rclpy's futures tell nobody.
 _SUSPENDED_POLL_NS = 10_000_000
 
@@ -62,11 +61,12 @@ class EventExecutor(Executor):
         self._entities_changed = True
         self._spinner = 0  # identifier of the thread that spins
         self._spinner_lock = threading.Lock()
-        self._ready: deque[Source] = deque()
         self._poller = Poller()
         self._table = SourceTable(self, self._poller, self._on_jump)
         self._timers = TimerSchedule(self._table.timers)
-        self._coroutines = Coroutines(self._ready)
+        ready: deque[Source] = deque()
+        self._coroutines = Coroutines(ready)
+        self._ready = ReadyQueue(ready, self._coroutines)
         self._watcher: WaitSetWatcher | None = None
         self._watched: deque[Any] = deque()  # what the watcher found ready
         super().__init__(context=context)
@@ -113,7 +113,7 @@ class EventExecutor(Executor):
         Returns:
             Whether that callback has ended.
         """
-        self._is_shutdown = True
+        self._is_shutdown = self._ready.stopped = True
         self._poller.wake()
         if self._spinner == threading.get_ident():
             return True  # called by a callback or a signal handler: closed when spin ends
@@ -158,8 +158,7 @@ class EventExecutor(Executor):
             while condition() and not self._is_shutdown:
                 self._collect(None, _never)
                 self._coroutines.run_tasks(self._coroutines.new_tasks)
-                for _ in range(len(self._ready)):
-                    self._serve(self._ready.popleft(), _BATCH)
+                self._ready.serve_all()
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run one callback, waiting for it for `timeout_sec` [s]: for ever where None or negative."""
@@ -190,17 +189,12 @@ class EventExecutor(Executor):
         with self._as_spinner():
             while not (self._is_shutdown or finished()):
                 self._collect(deadline, finished)
-                if self._run_one() or (deadline is not None and time.monotonic_ns() >= deadline):
+                if (
+                    self._coroutines.run_tasks(1)
+                    or self._ready.serve_one()
+                    or (deadline is not None and time.monotonic_ns() >= deadline)
+                ):
                     return
-
-    def _run_one(self) -> bool:
-        """Run one callback that is ready, if any."""
-        if self._coroutines.run_tasks(1):
-            return True
-        while self._ready:
-            if self._serve(self._ready.popleft(), 1):
-                return True
-        return False
 
     @contextlib.contextmanager
     def _as_spinner(self) -> Iterator[None]:
@@ -211,6 +205,10 @@ class EventExecutor(Executor):
         self._spinner = threading.get_ident()
         try:
             yield
+        except _rclpy.RCLError as error:
+            if not self._context.ok():  # shut down while a callback was on its way
+                raise ExternalShutdownException from error
+            raise
         finally:
             self._spinner = 0
             if self._is_shutdown:
@@ -225,7 +223,7 @@ class EventExecutor(Executor):
             self._sync()
         if self._coroutines.waiting:
             self._coroutines.resume()
-        self._timers.queue_due(self._queue)
+        self._timers.queue_due(self._ready.queue)
         busy = self._ready or self._coroutines.new_tasks or self._is_shutdown or finished()
         by_fd = self._table.by_fd
         for fd, _ in self._poller.look() if busy else self._poller.wait(self._alarm(), deadline):
@@ -234,7 +232,7 @@ class EventExecutor(Executor):
                 source.rearm()
                 self._timers.changed()
             elif source is not None:
-                self._report(source)
+                self._ready.report(source)
             elif self._poller.is_wake(fd):
                 self._queue_watched()
                 if not self._context.ok():
@@ -248,47 +246,14 @@ class EventExecutor(Executor):
         poll = time.monotonic_ns() + _SUSPENDED_POLL_NS
         return poll if due is None else min(due, poll)
 
-    def _queue(self, source: Source) -> None:
-        if not source.queued:
-            source.queued = True
-            self._ready.append(source)
-
-    def _report(self, source: Source) -> None:
-        """Queue a source that something was reported of."""
-        source.pending = True
-        self._queue(source)
-
     def _queue_watched(self) -> None:
         """Queue what the watcher found ready."""
         while self._watched:
             source = self._table.find(self._watched.popleft())
             if source is not None:
-                self._report(source)
+                self._ready.report(source)
 
-    # ---- serving
-
-    def _serve(self, source: Source, limit: int) -> int:
-        """Run up to `limit` callbacks of a source, giving how many ran; the rest stays queued, after errors too."""
-        source.queued = False
-        served = 0
-        more = True
-        try:
-            while more and served < limit and not (self._is_shutdown or source.removed):
-                if self._coroutines.holding and not source.may_run():
-                    more = False
-                    self._coroutines.park(source)
-                else:
-                    ran = source.serve_one()
-                    served += ran
-                    more = ran and source.drains
-        except _rclpy.RCLError as error:
-            if not self._context.ok():  # shut down while the callback was on its way
-                raise ExternalShutdownException from error
-            raise
-        finally:
-            if more and not source.removed:
-                self._queue(source)
-        return served
+    # ---- what the sources need
 
     def run_coroutine(self, source: Source, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine callback to its end or first suspension."""
@@ -332,7 +297,7 @@ class EventExecutor(Executor):
             if isinstance(source, TimerSource):
                 source.rearm()
             else:
-                self._queue(source)  # for what arrived before
+                self._ready.queue(source)  # for what arrived before
         self._timers.changed()
         guards = self._table.of_kind(GuardSource)
         waitables = self._table.of_kind(WaitableSource)
