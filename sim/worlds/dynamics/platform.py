@@ -63,11 +63,11 @@ class Platform(Level):
     def reset(self, heading: Array, speed: Array, where: Any) -> None:
         """Begin with a velocity along the heading."""
         xp = self.xp
-        sine, cosine = xp.sin(heading), xp.cos(heading)
+        half_sine, half_cosine = xp.sin(0.5 * heading) + 0.0, xp.cos(0.5 * heading)
+        sine, cosine = double(half_sine, half_cosine)  # as _turn has them, so that a turn by 0 changes not a bit
         for i, part in enumerate((speed * cosine, speed * sine, speed * 0.0, sine, cosine)):
             self.memory[i][:, where] = part
-        half = 0.5 * heading
-        for i, part in enumerate((0.0, 0.0, xp.sin(half) + 0.0, xp.cos(half), speed, 0.0, 0.0, 0.0, 0.0, 0.0), start=3):
+        for i, part in enumerate((0.0, 0.0, half_sine, half_cosine, speed, 0.0, 0.0, 0.0, 0.0, 0.0), start=3):
             self.block[i][:, where] = part
 
     def coast_values(self) -> Array:
