@@ -92,6 +92,7 @@ class Simulation:
         self.episodes: Array = xp.zeros((batch,), dtype=xp.int64)
         self.roots: Array = xp.zeros((batch,), dtype=xp.int64)
         self._everyone = True
+        self._moved: Array | None = None
         self._clock: int | None = None
         self._tick_length = engagement.world.tick
         self._elapsed = 0
@@ -145,6 +146,7 @@ class Simulation:
             if role.perception is not None:
                 role.perception.reset(roots, rows)
         self._everyone = bool(xp.all(self.alive)) and bool(xp.all(self.running))
+        self._moved = None if self._everyone else self.running
         self._now = self.tick * self._tick_length
         self._clock = 0 if rows is None else self._common_tick()
 
@@ -154,13 +156,18 @@ class Simulation:
         first = int(xp.min(xp.where(self.running, self.tick, NEVER)))
         return first if first == int(xp.max(xp.where(self.running, self.tick, -1))) else None
 
-    def sense(self) -> None:
-        """Take the readings due now and deliver those that have arrived."""
-        now = self.now
-        running = None if self._everyone else self.running
+    def sense(self, only: Array | None = None) -> None:
+        """Take the readings due now and deliver those that have arrived. Call once per tick.
+
+        An episode's last state is still measured: the tick at which it ends is the last at which anything is due.
+
+        Args:
+            only: engagements in which to do so, bool (B,): after a reset of some in the course of a tick.
+        """
+        moved = self._moved if only is None else only
         for role in self.roles.values():
             assert role.perception is not None, "this simulation was made without sensing"
-            role.perception.sense(self.state, self.alive, self.tick, self._clock, now, running)
+            role.perception.sense(self.state, self.alive, self.tick, self._clock, self._now, moved)
 
     def due(self, role: str) -> Array | None:
         """Return which agents of a role decide now, bool (n, B); None for nobody."""
@@ -196,6 +203,7 @@ class Simulation:
         if commands is None:
             commands = self.commands()
         active = None if self._everyone else self.alive & self.running
+        self._moved = None if self._everyone else self.running
         self.world.step(commands, active)
         self.tick = self.tick + (1 if self._everyone else self.xp.astype(self.running, self.xp.int64))
         self._clock = None if self._clock is None else self._clock + 1

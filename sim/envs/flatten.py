@@ -58,19 +58,33 @@ class Flattener:
         """Length of the vector."""
         return len(self.layout.names)
 
-    def flatten(self, views: Views, actions: list[Array]) -> Array:
+    def flatten(self, views: Views, actions: list[Array], out: Array | None = None) -> Array:
         """Return the vectors, float32 (K, n, B).
 
         Args:
             views: what the agents know.
             actions: their last actions, newest first, each float32 (A, n, B).
+            out: where to write them; default a new array.
         """
         xp = self._xp
-        parts = [views[layout.sensor].values for layout in self._layouts]
+        if out is None:
+            out = xp.empty((self.size, *views[self._layouts[0].sensor].age.shape), dtype=xp.float32)
+        place = 0
+        for layout in self._layouts:
+            place = _write(out, place, views[layout.sensor].values)
         if self._spec.mask:
-            parts += [xp.astype(views[layout.sensor].valid, xp.float32) for layout in self._layouts]
+            for layout in self._layouts:
+                place = _write(out, place, views[layout.sensor].valid)
         if self._spec.age:
-            ages = [views[layout.sensor].age for layout in self._layouts]
-            parts += [xp.astype(xp.astype(age, xp.float64) / NANOSECONDS, xp.float32)[None] for age in ages]
-        parts += actions[: self._spec.actions]
-        return xp.concat(parts, axis=0)
+            for layout in self._layouts:
+                place = _write(out, place, (views[layout.sensor].age / NANOSECONDS)[None])
+        for values in actions[: self._spec.actions]:
+            place = _write(out, place, values)
+        return out
+
+
+def _write(out: Array, place: int, part: Array) -> int:
+    """Write a part and return the place after it."""
+    end: int = place + part.shape[0]
+    out[place:end] = part
+    return end

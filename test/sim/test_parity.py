@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pe_sim.engagement import Engagement
@@ -17,6 +17,7 @@ from pe_sim.trajectory import TrajectoryHash
 from .files import SHIPPED, engagements, shipped
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking would run thousands of engagements
 
 
 def through_the_env(engagement: Engagement, seed: int, episode: int, order: Any = None) -> tuple[str, str, int]:
@@ -92,7 +93,7 @@ def test_the_order_of_the_action_dict_does_not_matter(name: str) -> None:
     assert forward == backward
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=30, deadline=None, phases=QUICK, suppress_health_check=SLOW)
 @given(engagements(), st.integers(0, 2**40))
 def test_drawn_engagements_run_alone_in_a_batch_and_in_the_env_alike(engagement: Engagement, seed: int) -> None:
     episodes = [0, 7, 3]
@@ -103,7 +104,7 @@ def test_drawn_engagements_run_alone_in_a_batch_and_in_the_env_alike(engagement:
     assert through_the_env(engagement, seed, 7) == (result.trajectory_sha256, result.outcome, result.ticks)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=12, deadline=None, phases=QUICK, suppress_health_check=SLOW)
 @given(engagements(), st.integers(0, 2**40))
 def test_rows_reset_at_any_time_are_fresh_single_runs(engagement: Engagement, seed: int) -> None:
     """Restart rows in mid-flight, as training does; each episode equals the one run alone."""
