@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import IntEnum
 from math import isnan
@@ -80,6 +81,7 @@ class Aircraft:
         try:
             executive = jsbsim.FGFDMExec(None)
             executive.set_debug_level(0)
+            executive.set_output_path(os.devnull)  # no folder: models that record themselves find no place to
             loaded = executive.load_model(self.name)
         except RuntimeError as fault:
             raise self._unusable(fault) from fault
