@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +17,14 @@ from rclpy.utilities import try_shutdown
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.agent_node import make_agent
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
-from pe_ros.executor import make_executor
+from pe_ros.executor import EventExecutor, make_executor
 from pe_ros.referee_node import EpisodeView, RefereeNode
 from pe_ros.sim_node import SimNode, conduct
 from pe_ros.specs import Options
 from pe_sim.engagement import Engagement, load
+
+SHOW_PERIOD = 0.1
+"""Least time between two calls of the progress display [s]."""
 
 OnEnd = Callable[[int, EpisodeView], None]
 
@@ -119,10 +123,20 @@ class Composition:
         Raises:
             Exception: what a callback raised.
         """
-        while not self._stop.is_set() and not self.referee.finished:
-            self._executor.spin_once(timeout_sec=0.1)
-            if on_spin is not None:
+        shown = 0.0
+
+        def go_on() -> bool:
+            nonlocal shown
+            if on_spin is not None and time.monotonic() - shown > SHOW_PERIOD:
                 on_spin()
+                shown = time.monotonic()
+            return not (self._stop.is_set() or self.referee.finished)
+
+        if isinstance(self._executor, EventExecutor):
+            self._executor.spin_while(go_on)
+        else:
+            while go_on():
+                self._executor.spin_once(timeout_sec=SHOW_PERIOD)
         if self._fault is not None:
             raise self._fault
 

@@ -10,8 +10,9 @@ import numpy as np
 from std_srvs.srv import Trigger
 
 from pe_ros import qos, topics
+from pe_ros.action_codec import ActionReader, ActionRecord
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
-from pe_ros.conversions import action_values, duration_message, float_array, nanoseconds, time_message
+from pe_ros.conversions import duration_message, float_array, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, SafetyEvent
 from pe_ros.run_node import run
@@ -19,6 +20,9 @@ from pe_sim import registry
 from pe_sim.arrays import namespace
 from pe_sim.gate import ActionGate, Gate
 from pe_sim.timing import NANOSECONDS, seconds
+
+ONE = np.ones((1, 1), np.bool_)
+ONE.setflags(write=False)
 
 REPEAT = NANOSECONDS // 5
 """Period at which a stop is repeated [ns]: fast enough for vehicles that need a stream of setpoints."""
@@ -53,10 +57,11 @@ class GateNode(AgentLifecycleNode):
         self._interventions = 0
         self._stale = 0
         self._clear()
+        self._reader = ActionReader()
         self._commands = self.create_publisher(Action, topics.command(self.agent), qos.command(self.pace))
         self._events = self.create_publisher(SafetyEvent, topics.safety_event(self.agent), qos.safety_event(self.pace))
         self._actions = self.create_subscription(
-            Action, topics.action(self.agent), self._hear_action, qos.action(self.pace)
+            Action, topics.action(self.agent), self._hear_action, qos.action(self.pace), raw=True
         )
         self._stop_service = self.create_service(Trigger, topics.stop(self.agent), self._on_stop)
         self._release_service = self.create_service(Trigger, topics.release(self.agent), self._on_release)
@@ -96,38 +101,46 @@ class GateNode(AgentLifecycleNode):
         if self.pace != LOCKSTEP:
             self.stop_motion()
 
-    def _hear_action(self, message: Action) -> None:
+    def _hear_action(self, data: bytes) -> None:
         with self._lock:
             if self.active:
-                self._judge(message)
+                self._judge(self._reader.read(data))
 
-    def _judge(self, message: Action) -> None:
+    def _judge(self, action: ActionRecord) -> None:
         """Let an action through, changed if need be, or refuse it."""
-        wrong = self._refusal_of(message)
+        wrong = self._refusal_of(action)
         if wrong:
             bits, rule = wrong
-            self._tell(bits, rule, message.sequence, message.values, [])
-            if self.pace != LOCKSTEP or bits & Gate.STALE:
-                return
-            message.values = float_array(self._allowed[:, 0, 0])
-            self._publish(message, Action.MODE_EXECUTE if self._has[0, 0] else Action.MODE_COAST, bits)
+            self._tell(bits, rule, action.sequence, action.values, [])
+            if self.pace == LOCKSTEP and not bits & Gate.STALE:
+                self._answer_in_place_of(action, bits)
             return
-        self._sequence = int(message.sequence)
-        self._deadline = nanoseconds(message.effective) + self._wait
+        self._sequence = action.sequence
+        self._deadline = action.effective + self._wait
         self._barking = False
         if self._latched:
-            self._publish(message, Action.MODE_STOP, Gate.STOP_LATCHED)
+            self._commands.publish(action.patched(mode=Action.MODE_STOP, gate=int(Gate.STOP_LATCHED)))
             return
-        requested = action_values(message)
-        allowed, changed = self._gate.check(requested, self._allowed, self._has)
-        bits = Gate(int(changed[0, 0]))
-        self._allowed, self._has = allowed, np.ones((1, 1), np.bool_)
-        if bits:
-            self._tell(bits, _rules(bits), message.sequence, message.values, allowed[:, 0, 0].tolist())
-        message.values = float_array(allowed[:, 0, 0])
-        self._publish(message, message.mode, bits)
+        allowed, changed = self._gate.check(action.values.reshape(-1, 1, 1), self._allowed, self._has)
+        bits = int(changed[0, 0])
+        self._allowed, self._has = allowed, ONE
+        if not bits:
+            self._commands.publish(action.data if action.gate == 0 else action.patched(gate=0))
+            return
+        values = allowed[:, 0, 0]
+        self._tell(Gate(bits), _rules(Gate(bits)), action.sequence, action.values, values.tolist())
+        self._commands.publish(action.patched(values=values, gate=bits))
 
-    def _refusal_of(self, message: Action) -> tuple[Gate, str] | None:
+    def _answer_in_place_of(self, action: ActionRecord, bits: Gate) -> None:
+        """In lockstep time waits for a command: repeat the last one for an action that cannot be used."""
+        message = Action(agent=self.agent, episode=self.episode, sequence=action.sequence, kind=self._action.kind)
+        message.header.stamp = time_message(action.stamp)
+        message.effective = time_message(action.stamp + self._latency)
+        message.valid_for = self._valid_for
+        message.values = float_array(self._allowed[:, 0, 0])
+        self._publish(message, Action.MODE_EXECUTE if self._has[0, 0] else Action.MODE_COAST, bits)
+
+    def _refusal_of(self, message: ActionRecord) -> tuple[Gate, str] | None:
         """Return why an action cannot be used, or None."""
         if message.agent != self.agent:
             return Gate.WRONG_SHAPE, f"is for {message.agent}, not for {self.agent}"
@@ -137,7 +150,7 @@ class GateNode(AgentLifecycleNode):
             return Gate.WRONG_SHAPE, f"is of kind {message.kind}, not {self._action.kind}"
         if len(message.values) != self._action.size:
             return Gate.WRONG_SHAPE, f"has {len(message.values)} values, not {self._action.size}"
-        if int(message.sequence) <= self._sequence:
+        if message.sequence <= self._sequence:
             self._stale += 1
             return Gate.STALE, f"is decision {message.sequence}, {self._sequence} is in effect"
         return None

@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from pe_ros import qos, topics
+from pe_ros.action_codec import ActionWriter
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
-from pe_ros.conversions import duration_message, float_array, nanoseconds, reading_of, time_message
+from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
+from pe_ros.observation_codec import ObservationReader
 from pe_ros.run_node import run
 from pe_sim import registry
 from pe_sim.arrays import namespace
@@ -107,6 +109,7 @@ class PolicyNode(AgentLifecycleNode):
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
         self._everyone = np.ones((1, 1), np.bool_)
+        self._writer = self._make_writer()
         self._total = self._total_missed = 0
         self._total_time = self._longest = 0.0
         self._reset_counters()
@@ -114,8 +117,8 @@ class PolicyNode(AgentLifecycleNode):
         self._publish_metadata(use or spec.policy.use)
         self._inputs = [
             self.create_subscription(
-                Observation, topics.observation(self.agent, name), partial(self._hear, name),
-                qos.observation(self.pace),
+                Observation, topics.observation(self.agent, name), partial(self._hear, name, ObservationReader()),
+                qos.observation(self.pace), raw=True,
             )
             for name in self._inboxes
         ]
@@ -220,27 +223,31 @@ class PolicyNode(AgentLifecycleNode):
         self._ask(episode, due)
         self._schedule(following, episode, start)
 
-    def _hear(self, name: str, message: Observation) -> None:
+    def _hear(self, name: str, reader: ObservationReader, data: bytes) -> None:
+        message = reader.read(data)
         if message.episode != self.episode or self.start is None:
             return
         self._counts[name] += 1
         with self._lock:
             received = None if self.pace == LOCKSTEP else self.context_of_engagement.now() - self.start
-            reading = reading_of(message, self.start, received)
+            reading = message.reading(self.start, received)
             inbox = self._inboxes[name]
             if reading.values.shape[0] != self._widths[name]:
                 self.fault = f"{name}: a reading of {reading.values.shape[0]} values, expected {self._widths[name]}"
                 return
-            self._heard[name] = max(self._heard[name], int(message.sequence))
+            self._heard[name] = max(self._heard[name], message.sequence)
             self._newest_stamp[name] = max(self._newest_stamp[name], int(reading.stamp[0]))
             # In lockstep nothing later than the instant decided for can have been measured yet.
             inbox.put(reading, reading.stamp if received is None else np.asarray([received]))
         if self.pace == LOCKSTEP:
             self._catch_up()
         elif name == self._decide_on and not message.dropped:
-            arrival = nanoseconds(message.available)
-            episode = self.episode
-            self.alarms.at(arrival, lambda: self._ask(episode, self.context_of_engagement.now() - (self.start or 0)))
+            self.alarms.at(message.available, partial(self._ask_now, self.episode))
+
+    def _ask_now(self, episode: int) -> None:
+        """Decide at the present instant."""
+        if self.start is not None:
+            self._ask(episode, self.context_of_engagement.now() - self.start)
 
     def _catch_up(self) -> None:
         """In lockstep: take every decision that is due by the time heard and whose readings are all here."""
@@ -303,7 +310,7 @@ class PolicyNode(AgentLifecycleNode):
         with self._lock:
             if episode != self.episode or self.start is None:
                 return
-            message = self._message(instant, views, values, spent)
+            message = self._encode(instant, views, values, spent)
             self._sequence += 1
             self._total += 1
             self._total_time += spent / NANOSECONDS
@@ -311,22 +318,31 @@ class PolicyNode(AgentLifecycleNode):
             self._spent.append(spent / NANOSECONDS)
         self._actions.publish(message)
 
-    def _message(self, instant: int, views: Views, values: Any, spent: int) -> Action:
-        assert self.start is not None
-        message = Action(agent=self.agent, episode=self.episode, sequence=self._sequence, kind=self._action.kind)
-        message.header.stamp = time_message(self.start + instant)
+    def _make_writer(self) -> ActionWriter:
+        """Return what writes this policy's actions: everything that stays the same is filled in here."""
+        message = Action(agent=self.agent, kind=self._action.kind, valid_for=self._valid_for)
         message.header.frame_id = "world" if self._action.frame == "world" else f"{self.agent}/base_link"
-        message.values = float_array(values[:, 0, 0])
-        message.effective = time_message(self.start + instant + self._latency)
-        message.valid_for = self._valid_for
-        message.sensors = list(views)
-        sequences = [int(view.sequence[0, 0]) for view in views.values()]
-        stamps = [int(view.stamp[0, 0]) for view in views.values()]
-        message.observation_sequences = sequences
-        message.observation_stamps = [time_message(self.start + stamp if stamp >= 0 else 0) for stamp in stamps]
-        message.inference_time = duration_message(spent)
         message.policy_sha256 = self._policy_sha256
-        return message
+        message.sensors = list(self._inboxes)
+        message.values = [0.0] * self._action.size
+        message.observation_stamps = [time_message(0) for _ in self._inboxes]
+        message.observation_sequences = [0] * len(self._inboxes)
+        return ActionWriter(message)
+
+    def _encode(self, instant: int, views: Views, values: Any, spent: int) -> bytes:
+        """Return a decision as a message, with the readings it was taken on."""
+        assert self.start is not None
+        stamps = [int(view.stamp[0, 0]) for view in views.values()]
+        return self._writer.encode(
+            stamp=self.start + instant,
+            episode=self.episode,
+            sequence=self._sequence,
+            values=values[:, 0, 0],
+            effective=self.start + instant + self._latency,
+            stamps=[self.start + stamp if stamp >= 0 else 0 for stamp in stamps],
+            sequences=[int(view.sequence[0, 0]) for view in views.values()],
+            spent=spent,
+        )
 
     def _count_missed(self, count: int = 1) -> None:
         self._missed += count

@@ -34,4 +34,7 @@ def make_recorder(engagement: Engagement, options: specs.Options, arguments: dic
         RecordedTopic(topic, kind, getattr(qos, profile)(options.pace))
         for topic, kind, profile in specs.recorded_topics(engagement, clock=False)
     ]
-    return RecorderNode(topics, directory=options.record, provenance=provenance(engagement, options), **arguments)
+    return RecorderNode(
+        topics, directory=options.record, provenance=provenance(engagement, options), simulated=options.simulated,
+        **arguments,
+    )

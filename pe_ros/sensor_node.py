@@ -14,9 +14,10 @@ from nav_msgs.msg import Odometry
 
 from pe_ros import qos, topics
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
-from pe_ros.conversions import duration_message, observation_message, time_message
+from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, WALL
 from pe_ros.msg import AgentStatus, Observation, ObservationLayout, SensorLayout
+from pe_ros.observation_codec import ObservationWriter
 from pe_ros.odometry_codec import decode
 from pe_ros.run_node import run
 from pe_sim.arrays import namespace
@@ -64,6 +65,10 @@ class SensorNode(AgentLifecycleNode):
                 Observation, topics.observation(self.agent, name), qos.observation(self.pace)
             )
             for name in self._channels
+        }
+        self._writers = {
+            name: ObservationWriter(self.agent, name, self._frames[name], self._layout, channel.width)
+            for name, channel in self._channels.items()
         }
         self._newest: dict[int, tuple[tuple[float, ...], bool]] = {}
         self._rates = {name: [0, 0] for name in self._channels}
@@ -163,13 +168,9 @@ class SensorNode(AgentLifecycleNode):
         self._rates[name][0] += 1
         self._taken[name] += 1
         assert self.start is not None
-        message = observation_message(
-            reading, start=self.start, agent=self.agent, sensor=name, episode=self.episode,
-            frame=self._frames[name], layout=self._layout,
-        )
-        self._send(name, message, reading)
+        self._send(name, self._writers[name].encode(reading, self.start, self.episode), reading)
 
-    def _send(self, name: str, message: Observation, reading: Reading) -> None:
+    def _send(self, name: str, message: bytes, reading: Reading) -> None:
         """Publish a reading when it is due to arrive; in lockstep at once, its receiver waits for that instant."""
         arrival = int(reading.arrival[0, 0])
         assert self.start is not None

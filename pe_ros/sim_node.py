@@ -20,8 +20,9 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
 from pe_ros import qos, topics
+from pe_ros.action_codec import ActionReader, ActionRecord
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
-from pe_ros.conversions import action_values, nanoseconds, time_message
+from pe_ros.conversions import time_message
 from pe_ros.engagement_node import LOCKSTEP, EngagementContext, logger
 from pe_ros.msg import Action
 from pe_ros.odometry_codec import OdometryWriter
@@ -83,7 +84,11 @@ class SimNode(Node):
         }
         self._inputs = [
             self.create_subscription(
-                Action, topics.command(agent), partial(self._hear_command, agent), qos.command(self.pace)
+                Action,
+                topics.command(agent),
+                partial(self._hear_command, agent, ActionReader()),
+                qos.command(self.pace),
+                raw=True,
             )
             for agent in self.engagement.agents
         ]
@@ -119,10 +124,10 @@ class SimNode(Node):
             self._going = False
             self._simulation.reset(np.asarray([seed], np.int64), np.asarray([episode], np.int64))
             self._hash = TrajectoryHash()
-            self._commands_heard: dict[str, Action] = {}
-            self._arrived: list[tuple[str, Action]] = []
+            self._commands_heard: dict[str, ActionRecord] = {}
+            self._arrived: list[tuple[str, ActionRecord]] = []
             self._missing: set[str] = set()
-            self._newest: dict[str, Action] = {}
+            self._newest: dict[str, ActionRecord] = {}
             self._effective: dict[str, int] = dict.fromkeys(self.engagement.agents, -1)
             self._start = 0
             if self._simulated:
@@ -221,14 +226,15 @@ class SimNode(Node):
 
     # Commands
 
-    def _hear_command(self, agent: str, message: Action) -> None:
+    def _hear_command(self, agent: str, reader: ActionReader, data: bytes) -> None:
         with self._lock:
+            message = reader.read(data)
             if not self._going or message.episode != int(self._simulation.episodes[0]):
                 return
             if self._pacer is not None:
                 self._arrived.append((agent, message))
                 return
-            if agent not in self._missing or nanoseconds(message.header.stamp) != self._now():
+            if agent not in self._missing or message.stamp != self._now():
                 return
             self._commands_heard[agent] = message
             self._missing.discard(agent)
@@ -241,20 +247,20 @@ class SimNode(Node):
         role, _, number = agent.rpartition("_")
         return self._simulation.roles[role], int(number)
 
-    def _put(self, agent: str, message: Action, effect: int) -> None:
+    def _put(self, agent: str, message: ActionRecord, effect: int) -> None:
         """Hand a command to the hold of its role."""
         role, number = self._role_of(agent)
         shape = (role.last - role.first, 1)
         values = np.zeros((role.action.size, *shape), np.float32)
-        values[:, number] = action_values(message)[:, 0]
+        values[:, number, 0] = message.values
         where = np.zeros(shape, np.bool_)
         where[number] = True
-        stamp = np.asarray([nanoseconds(message.header.stamp) - self._start], np.int64)
+        stamp = np.asarray([message.stamp - self._start], np.int64)
         mode = np.full(shape, message.mode, np.int8)
         role.hold.put(values, where, stamp, np.full(shape, effect, np.int64), mode)
         self._note(agent, message)
 
-    def _note(self, agent: str, message: Action) -> None:
+    def _note(self, agent: str, message: ActionRecord) -> None:
         """Keep the newest command of an agent and count it."""
         self._newest[agent] = message
         self._referee.view.decisions[agent] = self._referee.view.decisions.get(agent, 0) + 1
@@ -272,7 +278,7 @@ class SimNode(Node):
             for i, agent in enumerate(agents):
                 if heard[i]:
                     message = self._commands_heard.pop(agent)
-                    values[:, i] = action_values(message)[:, 0]
+                    values[:, i, 0] = message.values
                     mode[i] = message.mode
                     self._note(agent, message)
             role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode)
@@ -287,10 +293,8 @@ class SimNode(Node):
                 if decided < 0 or decided == self._effective[agent] or agent not in self._newest:
                     continue
                 self._effective[agent] = decided
-                message = self._newest[agent]
-                message.effective = time_message(self._now())
-                message.values = commands[name].values[:, i, 0].tolist()
-                self._applied[agent].publish(message)
+                applied = self._newest[agent].patched(values=commands[name].values[:, i, 0], effective=self._now())
+                self._applied[agent].publish(applied)
 
     # Lockstep
 
@@ -337,7 +341,7 @@ class SimNode(Node):
             self._begin_tick()
             now = int(self._simulation.now[0])
             for agent, message in self._arrived:
-                wanted = nanoseconds(message.effective) - self._start
+                wanted = message.effective - self._start
                 self._put(agent, message, max(wanted, min(self._arrival(), now)))
             self._arrived.clear()
             tick = int(self._simulation.tick[0]) + 1

@@ -30,7 +30,6 @@ def test_written_bytes_are_read_by_rclpy_without_losing_a_bit(frame, child, colu
     assert message.header.stamp.sec * 10**9 + message.header.stamp.nanosec == stamp
     assert bits(state_column(message)) == bits(column)
     assert (message.pose.covariance[0] == OUT_OF_PLAY) == (not playing)
-    assert serialize_message(message) == data
 
 
 @given(names, names, columns, stamps, st.booleans())
