@@ -141,7 +141,7 @@ class WaysOut:
         """Return which ways lead through an obstacle or end within the margin of one, bool (ways, n, B)."""
         xp = self._xp
         blocked = moved[0] != moved[0]
-        for share in (0.5, 1.0):
+        for share in (0.25, 0.5, 0.75, 1.0):
             point = add(place, scale(moved, share))
             for obstacle in self._surroundings.obstacles:
                 blocked = blocked | (obstacle.surface(xp, point)[0] < self._margin)
