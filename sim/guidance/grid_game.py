@@ -78,7 +78,7 @@ class Solution:
         return np.asarray(self.pursuer_value == self.evader_value)
 
 
-def moves_of(directions: int, stay: bool) -> tuple[tuple[int, int], ...]:
+def moves_of(directions: int, *, stay: bool) -> tuple[tuple[int, int], ...]:
     """Return the moves in the order of the grid world's choices."""
     return MOVES[0 if stay else 1 : directions + 1]
 
@@ -117,7 +117,7 @@ def solve(game: GridGame) -> Solution:
 
 def _next_cells(game: GridGame, mover: tuple[int, bool]) -> NDArray[np.int64]:
     """Return the cell reached by each move from each cell, (moves, cells); a forbidden move reaches where others do."""
-    moves = moves_of(*mover)
+    moves = moves_of(mover[0], stay=mover[1])
     table = np.zeros((len(moves), game.size * game.size), dtype=np.int64)
     for i in range(game.size):
         for j in range(game.size):

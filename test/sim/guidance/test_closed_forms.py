@@ -35,7 +35,7 @@ def test_a_tail_chase_lasts_the_distance_over_the_difference_of_speeds(
 @pytest.mark.parametrize(("vp", "ve", "d"), [(10.0, 5.0, 20.0), (12.0, 8.0, 15.0)])
 def test_pure_pursuit_of_a_straight_evader(degrees: int, vp: float, ve: float, d: float) -> None:
     angle = math.radians(degrees)
-    # A radius of about the way closed in a tick: small enough to stand for a point, large enough not to be stepped over.
+    # About the way closed in a tick: small enough to stand for a point, large enough not to be stepped over.
     closing = vp - ve if degrees < 180 else vp + ve
     engagement = duel(
         role("pursuers", "pure_pursuit", vp, [[0, 0, 0]]), straight(ve, [d, 0, 0], angle), radius=0.6 * closing * TICK

@@ -40,7 +40,7 @@ def test_the_value_of_the_open_grid_is_the_closed_form_for_all_pairs(size: int) 
 
 @pytest.mark.parametrize("size", [5, 7, 10, 15])
 def test_optimal_players_play_that_long_from_every_pair(size: int) -> None:
-    solution, moves, expected = solve(GridGame(size)), np.array(moves_of(8, True)), closed_form(size)
+    solution, moves, expected = solve(GridGame(size)), np.array(moves_of(8, stay=True)), closed_form(size)
     cells = size * size
     p, e = (x.ravel() for x in np.meshgrid(np.arange(cells), np.arange(cells), indexing="ij"))
     steps = np.zeros(cells * cells, dtype=int)
@@ -131,8 +131,8 @@ def test_values_are_fixed_points_and_ordered(
         if (divmod(p, size)[0] - divmod(e, size)[0]) ** 2 + (p % size - e % size) ** 2 < 2.25:
             assert solution.pursuer_value[p, e] == 0
             continue
-        ps = [c for c in (reach(p, *m) for m in moves_of(*pursuer)) if c is not None] or [p]
-        es = [c for c in (reach(e, *m) for m in moves_of(*evader)) if c is not None] or [e]
+        ps = [c for c in (reach(p, *m) for m in moves_of(pursuer[0], stay=pursuer[1])) if c is not None] or [p]
+        es = [c for c in (reach(e, *m) for m in moves_of(evader[0], stay=evader[1])) if c is not None] or [e]
         value = solution.pursuer_value
         assert value[p, e] == min(NEVER, 1 + min(max(value[a, b] for b in es) for a in ps))
         value = solution.evader_value

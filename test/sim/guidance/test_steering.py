@@ -35,7 +35,9 @@ TEAM: dict[str, Any] = {
     "own": {"kind": "own_motion", "rate": 25}, "place": {"kind": "position", "rate": 25},
     "tracker": {"kind": "relative", "rate": 25}, "mates": {"kind": "relative", "rate": 25, "targets": "teammates"},
 }
-EVADES = ("flee", "away_from_centroid", "straight", "zigzag", "circling", "goal_seeking", "hide", "random", "hold_still")
+EVADES = (
+    "flee", "away_from_centroid", "straight", "zigzag", "circling", "goal_seeking", "hide", "random", "hold_still",
+)
 
 
 def engagement(
@@ -209,7 +211,7 @@ def test_an_agent_alone_decides_as_it_does_among_its_teammates(law: str) -> None
         simulation.advance()
 
 
-@pytest.mark.parametrize("law", (*CHASES, *EVADES, "greedy_grid", "optimal_grid"))
+@pytest.mark.parametrize("law", [*CHASES, *EVADES, "greedy_grid", "optimal_grid"])
 def test_every_law_says_what_it_needs(law: str) -> None:
     found = registry.lookup("pe_sim.guidance", law)
     assert found.name == law

@@ -109,11 +109,11 @@ def test_the_quarrys_velocity_is_worked_out(kind: str) -> None:
         block[3:7, 0, 0] = [0.0, 0.0, np.sin(0.3), np.cos(0.3)]
         turn = np.array([[np.cos(0.6), np.sin(0.6), 0], [-np.sin(0.6), np.cos(0.6), 0], [0, 0, 1]])
         block[7:10, 0, 0] = turn @ own
+        block[3:7, 1, 0] = [0.0, 0.0, 0.0, 1.0]
         block[7:10, 1, 0] = quarry
-        simulation.tick[:] = step
-        simulation._clock = step
         simulation.sense()
         seen = reader.read(perception.view(simulation.now), YES)
+        simulation.advance()
     assert bool(seen.seen[0, 0])
     velocity = np.array([part[0, 0] for part in seen.velocity])
     assert velocity == pytest.approx(quarry, abs=0.06 if kind == "radar" else 1e-4)
