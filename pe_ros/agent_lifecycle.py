@@ -61,7 +61,7 @@ class AgentLifecycleNode(LifecycleNode):
     """A node of one agent.
 
     Args:
-        kind: what kind of node it is; its name by default is '<agent>_<kind>'.
+        kind: what kind of node it is, and its name unless node_name or a remapping gives another.
         engagement: the engagement, instead of the file that the parameter names.
         alarms: alarms shared by the nodes of a process.
         **node_arguments: as of rclpy's Node.
@@ -84,6 +84,7 @@ class AgentLifecycleNode(LifecycleNode):
         **node_arguments: Any,
     ) -> None:
         super().__init__(node_arguments.pop("node_name", kind), **node_arguments)
+        self._kind = kind
         self.context_of_engagement = EngagementContext(self, kind, engagement, alarms)
         self.engagement = self.context_of_engagement.engagement
         self.values: dict[str, Any] = self.context_of_engagement.values
@@ -230,7 +231,7 @@ class AgentLifecycleNode(LifecycleNode):
         message = AgentStatus()
         message.header.stamp = time_message(self.context_of_engagement.now())
         message.agent = self.agent
-        message.node = self.get_name()
+        message.node = f"{self.agent}_{self._kind}"  # also where the node has been given another name
         message.state = AgentStatus.STATE_ACTIVE if self.active else AgentStatus.STATE_INACTIVE
         if self.fault:
             message.state = AgentStatus.STATE_FAULT

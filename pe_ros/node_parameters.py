@@ -36,6 +36,9 @@ NODES: dict[str, tuple[Declared, ...]] = {
             "ready_limit", 30.0, "Seconds to wait for all agents before the missing ones are named.",
             low=0.1, high=3600.0,
         ),
+        Declared(
+            "recorder", "", "Name of a recorder in another process that must hear every topic before the first episode."
+        ),
         Declared("rate", 10.0, "States published, and vehicles judged, per second.", low=0.1, high=200.0),
     ),
     "sensors": (*AGENT, FRAME),

@@ -21,18 +21,19 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from pe_ros import qos, topics
+from pe_ros import qos, specs, topics
 from pe_ros.agent_lifecycle import NO_EPISODE
 from pe_ros.alarms import Alarms
 from pe_ros.conversions import duration_message, in_play, state_column, time_message
 from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
+from pe_ros.recorder_watch import RecorderWatch
 from pe_ros.run_node import run
 from pe_sim.arrays import namespace
 from pe_sim.engagement import Engagement
 from pe_sim.rules import ABORTED, OUTCOMES, STOPPED, Rules
 from pe_sim.state import State
-from pe_sim.timing import NANOSECONDS
+from pe_sim.timing import NANOSECONDS, seconds
 
 LEAD = NANOSECONDS // 10
 """Time between the word that an episode starts and its engagement time zero [ns], so that all have heard it."""
@@ -120,6 +121,7 @@ class RefereeNode(Node):
         self._publisher = self.create_publisher(
             EngagementState, topics.ENGAGEMENT_STATE, qos.engagement_state(self.pace)
         )
+        self._recorder = self._make_recorder_watch()
         self._statuses = [
             self.create_subscription(AgentStatus, topics.status(agent), self._hear_status, qos.status(self.pace))
             for agent in self.engagement.agents
@@ -135,6 +137,12 @@ class RefereeNode(Node):
         self._timer = self.create_timer(
             1.0 / self.values["rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+
+    def _make_recorder_watch(self) -> RecorderWatch | None:
+        if not self.values["recorder"]:
+            return None
+        recorded = [topic for topic, _, _ in specs.recorded_topics(self.engagement, clock=False)]
+        return RecorderWatch(self, self.values["recorder"], recorded)
 
     def _serve(self) -> None:
         calls = {
@@ -176,11 +184,17 @@ class RefereeNode(Node):
         armed = message.state in (AgentStatus.STATE_ACTIVE, AgentStatus.STATE_STOPPED)
         if armed and message.message != NO_EPISODE:
             self._waiting.discard(message.node)
-            if not self._waiting:
-                self._go()
+            self._go_if_ready()
+
+    def _go_if_ready(self) -> None:
+        """Start when everybody is ready, and at first the recorder too."""
+        if self._waiting or (self._recorder is not None and self._recorder.unheard()):
+            return
+        self._recorder = None  # if it is gone later, the engagement goes on
+        self._go()
 
     def _go(self) -> None:
-        """Everybody is ready: start."""
+        """Start the episode."""
         if self.stage is None:
             self.start = self.time.now() + LEAD
             self._enter(EngagementState.PHASE_RUNNING)
@@ -214,6 +228,8 @@ class RefereeNode(Node):
         self._enter(EngagementState.PHASE_STOPPED if stopped else EngagementState.PHASE_ENDED)
         if self.on_end is not None:
             self.on_end(self.episode, self.view)
+        else:
+            self._log_end()
         episodes = self.values["episodes"]
         if episodes and self.episode + 1 >= episodes:
             self.finished = True
@@ -221,11 +237,19 @@ class RefereeNode(Node):
         elif not stopped:
             self.begin()
 
+    def _log_end(self) -> None:
+        view = self.view
+        nearest = f", nearest {view.min_distance:.2f} m" if view.distances else ""
+        logger(self).info(
+            f"episode {self.episode}: {OUTCOMES[view.outcome]} after {seconds(view.elapsed):.2f} s{nearest}"
+        )
+
     def _on_timer(self) -> None:
         if self.phase == EngagementState.PHASE_IDLE and self.values["begin"] and self.episode < 0:
             self.begin()
         elif self.phase == EngagementState.PHASE_READY:
             self._name_the_missing()
+            self._go_if_ready()
         elif self.phase == EngagementState.PHASE_RUNNING:
             if self.stage is None:
                 self._judge_vehicles()
@@ -235,11 +259,15 @@ class RefereeNode(Node):
     def _name_the_missing(self) -> None:
         if self._wall() - self._since_ready > self.values["ready_limit"]:
             self._since_ready = self._wall()
-            logger(self).warning(
-                f"episode {self.episode} cannot start: no word from {', '.join(sorted(self._waiting))}; "
-                f"are these nodes running, configured and active?"
-            )
+            logger(self).warning(f"episode {self.episode} cannot start: {self._what_is_missing()}")
         self.publish_state()
+
+    def _what_is_missing(self) -> str:
+        if self._waiting:
+            names = ", ".join(sorted(self._waiting))
+            return f"no word from {names}; are these nodes running, configured and active?"
+        unheard = self._recorder.unheard() if self._recorder is not None else []
+        return f"the recorder {self.values['recorder']} does not hear {', '.join(unheard)}; is it running?"
 
     def _hear_odom(self, index: int, message: Odometry) -> None:
         self._odometry[index] = (state_column(message), in_play(message))

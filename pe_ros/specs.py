@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ class Options:
         use_sim_time: simulated time; None decides by pace and factor.
         overrides: JSON object of dotted keys to replace in the file.
         exit_when_done: end after the last episode.
+        begin: begin the first episode at once; False waits for engagement/start.
     """
 
     engagement: str
@@ -34,6 +36,7 @@ class Options:
     use_sim_time: bool | None = None
     overrides: str = ""
     exit_when_done: bool = True
+    begin: bool = True
 
     @property
     def simulated(self) -> bool:
@@ -48,7 +51,7 @@ class NodeSpec:
 
     Attributes:
         executable: its name in lib/pe_ros.
-        name: name of the process, and of its node where it has one.
+        name: name of the process, and of its node where it has just one.
         parameters: parameter name -> value.
         nodes: names of the nodes in it.
     """
@@ -69,9 +72,18 @@ def common_parameters(options: Options) -> dict[str, Any]:
     return parameters
 
 
-def agent_specs(agent: str, options: Options, *, composed: bool) -> list[NodeSpec]:
-    """Return the processes of one agent: one for all three nodes where composed, else one each."""
-    parameters = {**common_parameters(options), "agent": agent}
+def agent_specs(
+    agent: str, options: Options, *, composed: bool, parameters: Mapping[str, Any] | None = None
+) -> list[NodeSpec]:
+    """Return the processes of one agent: one for all three nodes where composed, else one each.
+
+    Args:
+        agent: the agent.
+        options: how to run it.
+        composed: one process for its nodes.
+        parameters: more of them; each goes to all three nodes, which know one another's.
+    """
+    parameters = {**common_parameters(options), "agent": agent, **(parameters or {})}
     names = (topics.gate_node(agent), topics.policy_node(agent), topics.sensor_node(agent))
     if composed:
         return [NodeSpec("agent_node", agent, parameters, names)]
@@ -83,13 +95,14 @@ def engagement_specs(engagement: Engagement, options: Options, *, composed: bool
     """Return the processes of a simulated engagement; ``composed`` puts each agent's nodes into one process."""
     specs = []
     if options.record:
-        recorder = {"directory": options.record, "use_sim_time": options.simulated}
+        recorder = {**common_parameters(options), "directory": options.record}
         specs.append(NodeSpec("recorder_node", "recorder", recorder, ("recorder",)))
     for agent in engagement.agents:
         specs += agent_specs(agent, options, composed=composed)
     simulation = {
         **common_parameters(options), "realtime_factor": options.realtime_factor, "seed": options.seed,
-        "episodes": options.episodes, "exit_when_done": options.exit_when_done,
+        "episodes": options.episodes, "exit_when_done": options.exit_when_done, "begin": options.begin,
+        "recorder": "recorder" if options.record else "",
     }
     specs.append(NodeSpec("sim_node", "sim", simulation, ("sim", "referee")))
     return specs
