@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
-def ros_domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def ros_domain(monkeypatch: pytest.MonkeyPatch) -> int:
     """A domain on this machine that no other test uses, for this process and those it starts."""
     domain = 1 + (os.getpid() * 7 + next(_numbers)) % 100
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
-    yield domain
+    return domain

@@ -73,7 +73,8 @@ def test_a_reading_has_not_arrived_before_it_was_received():
 actions = st.builds(
     dict,
     agent=texts, kind=texts, policy_sha256=texts, frame=texts, episode=st.integers(0, 2**32 - 1),
-    sequence=st.integers(0, 2**64 - 1), values=st.lists(st.floats(width=32, allow_nan=False), max_size=8), stamp=instants, effective=instants,
+    sequence=st.integers(0, 2**64 - 1), values=st.lists(st.floats(width=32, allow_nan=False), max_size=8),
+    stamp=instants, effective=instants,
     readings=st.lists(st.tuples(texts, instants, st.integers(-1, 2**40)), max_size=4), spent=st.integers(0, 10**12),
     mode=st.integers(0, 3), gate=st.integers(0, 127),
 )
