@@ -81,7 +81,8 @@ class Places:
         self._fixed: list[tuple[int, int]] = []
         self._end = _BASE
         self._walk(message, "")
-        if not self._end <= len(self.data) < self._end + 4:
+        # The middleware reserves up to eight bytes too many per empty sequence, and leaves them at the end.
+        if not self._end <= len(self.data) <= self._end + 8 * (1 + len(self._fixed)):
             raise RosError(type(message).__name__, "its bytes do not follow plain CDR", len(self.data))
 
     def _walk(self, message: Any, prefix: str) -> None:
