@@ -29,9 +29,9 @@ class RewardTerm(Strict):
 
     Attributes:
         term: what is rewarded. Once: 'capture' and 'escape' (per evader), 'crash' (per own agent that ended by its
-            own motion), 'timeout' (when time runs out), 'hit' and 'hurt' (hit points taken from opponents, lost). Every tick: 'distance' (to the nearest opponent in play
-            [m]), 'speed_squared' ([m^2/s^2]), 'diagonal' (1 for a move along both horizontal axes), 'time' (1), and the
-            terms of :data:`pe_sim.air_combat.TERMS`.
+            own motion), 'timeout' (when time runs out), 'hit' and 'hurt' (hit points taken from opponents, lost).
+            Every tick: 'distance' (to the nearest opponent in play [m]), 'speed_squared' ([m^2/s^2]), 'diagonal' (1
+            for a move along both horizontal axes), 'time' (1), and the terms of :data:`pe_sim.air_combat.TERMS`.
         team: who receives it.
         weight: factor.
         credit: whether an event pays the whole team, or only those it is about: the caught and their captors, who
@@ -40,8 +40,8 @@ class RewardTerm(Strict):
     """
 
     term: Literal[
-        "capture", "escape", "crash", "timeout", "hit", "hurt", "distance", "speed_squared", "diagonal", "time", "range",
-        "closing_speed", "sight_rate", "antenna_train", "aspect", "heading_crossing", "specific_energy",
+        "capture", "escape", "crash", "timeout", "hit", "hurt", "distance", "speed_squared", "diagonal", "time",
+        "range", "closing_speed", "sight_rate", "antenna_train", "aspect", "heading_crossing", "specific_energy",
     ]
     team: str
     weight: float

@@ -17,7 +17,6 @@ from pe_sim.rules import OUTCOMES
 
 from ..files import engagements, grid_file, plane_file, shipped  # noqa: TID252 - shared by the tests of one room
 
-
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking would run thousands of engagements
 
