@@ -1,0 +1,1 @@
+"""Benchmarks: figures against named rivals, measured in one run."""
