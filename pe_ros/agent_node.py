@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from typing import Any
 
 from rclpy.node import Node
@@ -33,10 +34,9 @@ def make_nodes(**node_arguments: Any) -> list[Node]:
     # The nodes are named after the agent, which a parameter names: a node that lives for a moment reads it.
     probe = Node("agent", **node_arguments)
     try:
-        context = EngagementContext(probe, "gate")
-        return make_agent(str(context.values["agent"]), context.engagement, **node_arguments)
+        with closing(EngagementContext(probe, "gate")) as context:
+            return make_agent(str(context.values["agent"]), context.engagement, **node_arguments)
     finally:
-        context.close()
         probe.destroy_node()
 
 

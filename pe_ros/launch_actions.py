@@ -110,19 +110,23 @@ class _Processes:
             code = event.returncode
             simulation = spec.executable == "sim_node"
             if code:
-                how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-                self._failures.append(f"{spec.name} has ended with {how}")
+                self._failures.append(f"{spec.name} has ended with {_how(code)}")
             ends = simulation or code == MISCONFIGURED or (spec.executable == "recorder_node" and code > 0)
-            if self._failures and (ends or context.is_shutdown):
-                # An exception is the one way to an exit code of `ros2 launch` other than 0; it also ends the others.
-                raise RosError("launch", "; ".join(self._failures), cure="the messages above say why")
-            if simulation:
-                return [Shutdown(reason="the engagement is over")]
-            if context.is_shutdown:
-                return []
-            return [LogInfo(msg=f"{self._failures[-1] if code else f'{spec.name} has ended'}; the others go on")]
+            if ends or context.is_shutdown:
+                self._fail_if_any_has()
+                return [] if context.is_shutdown else [Shutdown(reason="the engagement is over")]
+            return [LogInfo(msg=f"{spec.name} has ended with {_how(code)}; the others go on")]
 
         return handle
+
+    def _fail_if_any_has(self) -> None:
+        """Raise what has failed since the last time: the one way to an exit code of `ros2 launch` other than 0.
+
+        It also ends the others.
+        """
+        failures, self._failures = self._failures, []
+        if failures:
+            raise RosError("launch", "; ".join(failures), cure="the messages above say why")
 
     def _on_shutdown(self, event: ShutdownEvent, context: LaunchContext) -> list[Action]:
         """Pass Ctrl-C on: launch trusts that a terminal does, but the signal may have been sent to it alone.
@@ -133,6 +137,10 @@ class _Processes:
             return []  # launch does it
         running = [node for node in self._nodes if (node.process_details or {}).get("pid")]
         return [EmitEvent(event=SignalProcess(signal_number=signal.SIGINT, process_matcher=lambda one: one in running))]
+
+
+def _how(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
 def _typed(value: Any) -> Any:
