@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from pe_sim.arrays import Array, Vector, add, scale, subtract, unit
+from pe_sim.errors import ContractError
 from pe_sim.guidance.base import Guidance, GuidanceSpec
 from pe_sim.guidance.fixed_wing.steering import GRAVITY, AltitudeReader, FlightSteering
 from pe_sim.guidance.own import Own
@@ -109,6 +110,11 @@ class AirGuidance(Guidance):
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:
         super().__init__(context, parameters)
+        if context.action.kind != FlightSteering.kind:
+            raise ContractError(
+                f"guidance/{self.name}", f"commands an autopilot; {context.role} does not have one", context.action.kind,
+                f"set roles.{context.role}.dynamics.action to guidance",
+            )
         self.steering = FlightSteering(context, self.name)
         self.speed = self.steering.top_speed if self.parameters.airspeed is None else self.parameters.airspeed
         self._height = None if self.parameters.floor is None else AltitudeReader(context, self.name)

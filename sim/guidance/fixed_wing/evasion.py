@@ -137,8 +137,8 @@ class AirWeaveSpec(AirSpec):
         amplitude: greatest angle between the course and its mean [rad].
     """
 
-    period: Annotated[Duration, Field(gt=0)] = 12_000_000_000
-    amplitude: Annotated[float, Field(gt=0.0, lt=1.5)] = 0.7
+    period: Annotated[Duration, Field(gt=0)] = 24_000_000_000
+    amplitude: Annotated[float, Field(gt=0.0, lt=1.5)] = 0.6
 
 
 class AirWeave(AirGuidance):
