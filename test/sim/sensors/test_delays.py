@@ -87,59 +87,72 @@ class PlainInbox:
         return news
 
 
+class Boxes:
+    """An inbox, and one plain inbox per agent and engagement beside it."""
+
+    def __init__(self, data: st.DataObject, agents: int, batch: int, *, immediate: bool) -> None:
+        self.draw = data.draw
+        self.immediate = immediate
+        self.shape = (agents, batch)
+        self.inbox = Inbox(XP, 1, agents, batch, 0 if immediate else 8)
+        self.plain = [[PlainInbox() for _ in range(batch)] for _ in range(agents)]
+        self.everybody = [(i, b) for i in range(agents) for b in range(batch)]
+
+    def put(self, tick: int) -> None:
+        """A reading is due, in some engagements; some are lost."""
+        agents, batch = self.shape
+        taken = np.array(self.draw(st.lists(st.booleans(), min_size=batch, max_size=batch)))
+        delays = st.just(0) if self.immediate else st.integers(0, 60)
+        arrival = np.zeros((agents, batch), dtype=np.int64)
+        for i, b in self.everybody:
+            lost = self.draw(st.sampled_from([False, False, True]))
+            arrival[i, b] = NEVER if lost else tick * 10 + self.draw(delays)
+            if taken[b] and not lost:
+                self.plain[i][b].under_way.append(Told(tick, int(arrival[i, b]), float(tick)))
+        everywhere = bool(taken.all()) and self.draw(st.booleans())
+        values, now = np.full((1, agents, batch), float(tick), dtype=np.float32), np.full(batch, tick * 10)
+        valid = np.ones(values.shape, dtype=bool)
+        sequence = np.full(batch, tick)
+        self.inbox.put(Reading(values, valid, now, sequence, arrival, None if everywhere else taken), now)
+
+    def forget_one(self) -> None:
+        gone = self.draw(st.integers(0, self.shape[1] - 1))
+        self.inbox.clear(np.asarray([gone]))
+        for row in self.plain:
+            row[gone] = PlainInbox()
+
+    def deliver(self, tick: int) -> None:
+        self.inbox.deliver(np.full(self.shape[1], tick * 10))
+        for i, b in self.everybody:
+            self.plain[i][b].deliver(tick * 10)
+
+    def view(self, tick: int) -> Any:
+        """The view, found equal to the plain ones."""
+        view = self.inbox.view(np.full(self.shape[1], tick * 10))
+        for i, b in self.everybody:
+            told = self.plain[i][b].newest
+            expected = (-1, 0.0, -1, -1) if told is None else (
+                told.sequence, told.value, told.sequence * 10, tick * 10 - told.sequence * 10
+            )
+            assert (view.sequence[i, b], view.values[0, i, b], view.stamp[i, b], view.age[i, b]) == expected
+            assert view.valid[0, i, b] == (told is not None)
+        return view
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), agents=st.integers(1, 2), batch=st.integers(1, 3), immediate=st.booleans())
 def test_the_inbox_keeps_the_newest_as_the_plain_rule_does(
     data: st.DataObject, agents: int, batch: int, immediate: bool
 ) -> None:
-    inbox = Inbox(XP, 1, agents, batch, 0 if immediate else 8)
-    plain = [[PlainInbox() for _ in range(batch)] for _ in range(agents)]
+    boxes = Boxes(data, agents, batch, immediate=immediate)
     views: list[tuple[Any, bytes]] = []
     for tick in range(data.draw(st.integers(1, 12))):
-        now = np.full(batch, tick * 10)
-        if data.draw(st.booleans()):  # a reading is due, in some engagements
-            taken = np.array(data.draw(st.lists(st.booleans(), min_size=batch, max_size=batch)))
-            delays = st.just(0) if immediate else st.integers(0, 60)
-            lost = st.sampled_from([False, False, True])
-            arrival = np.array([
-                [
-                    NEVER if data.draw(lost) else tick * 10 + data.draw(delays)
-                    for _ in range(batch)
-                ]
-                for _ in range(agents)
-            ])
-            values = np.full((1, agents, batch), float(tick), dtype=np.float32)
-            everywhere = bool(taken.all()) and data.draw(st.booleans())
-            for i in range(agents):
-                for b in range(batch):
-                    if taken[b] and arrival[i, b] < NEVER:
-                        plain[i][b].under_way.append(Told(tick, int(arrival[i, b]), float(tick)))
-            inbox.put(
-                Reading(
-                    values, np.ones(values.shape, dtype=bool), now, np.full(batch, tick), arrival,
-                    None if everywhere else taken,
-                ),
-                now,
-            )
-        inbox.deliver(now)
-        for row in plain:
-            for box in row:
-                box.deliver(tick * 10)
+        if data.draw(st.booleans()):
+            boxes.put(tick)
+        boxes.deliver(tick)
         if data.draw(st.sampled_from([False] * 5 + [True])):
-            gone = data.draw(st.integers(0, batch - 1))
-            inbox.clear(np.asarray([gone]))
-            for row in plain:
-                row[gone] = PlainInbox()
-        view = inbox.view(now)
-        for i in range(agents):
-            for b in range(batch):
-                told = plain[i][b].newest
-                expected = (-1, 0.0, -1, -1) if told is None else (
-                    told.sequence, told.value, told.sequence * 10, tick * 10 - told.sequence * 10
-                )
-                got = (view.sequence[i, b], view.values[0, i, b], view.stamp[i, b], view.age[i, b])
-                assert got == expected
-                assert view.valid[0, i, b] == (told is not None)
+            boxes.forget_one()
+        view = boxes.view(tick)
         views.append((view, view.values.tobytes() + view.sequence.tobytes()))
     for view, bits in views:  # what was seen once stays what it was
         assert view.values.tobytes() + view.sequence.tobytes() == bits
@@ -147,7 +160,9 @@ def test_the_inbox_keeps_the_newest_as_the_plain_rule_does(
 
 @settings(max_examples=15, deadline=None)
 @given(latency=st.integers(0, 70), jitter=st.integers(0, 90), dropout=st.sampled_from([0.0, 0.4]))
-def test_what_an_agent_knows_is_never_from_the_future_and_grows_newer(latency: int, jitter: int, dropout: float) -> None:
+def test_what_an_agent_knows_is_never_from_the_future_and_grows_newer(
+    latency: int, jitter: int, dropout: float
+) -> None:
     engagement = file(s={"kind": "position", "latency": latency / 1000, "jitter": jitter / 1000, "dropout": dropout})
     perception, state = Perception(engagement, "pursuer", 2, XP), random_state(4, 2)
     perception.reset(roots(2), None)

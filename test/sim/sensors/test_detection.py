@@ -112,7 +112,8 @@ def test_contacts_may_be_friends() -> None:
 
 @pytest.mark.parametrize("probability", [0.0, 0.3, 0.9])
 def test_a_constant_probability_of_detection(probability: float) -> None:
-    station = Station(file(pursuers=1, evaders=2, s={"kind": "radar", "detection": {"probability": probability}}), "s", 2000)
+    spec = {"kind": "radar", "detection": {"probability": probability}}
+    station = Station(file(pursuers=1, evaders=2, s=spec), "s", 2000)
     state = many(place([[0, 0, 0], [10, 0, 0], [400, 0, 0]]), 2000)
     valid = np.asarray([station.take(state, k).valid[[0, 4], 0] for k in range(3)])
     assert valid.mean(axis=(0, 2)) == pytest.approx([probability] * 2, abs=0.025)

@@ -125,7 +125,8 @@ def test_adding_an_agent_changes_nobody_elses_errors() -> None:
 @pytest.mark.parametrize(
     ("noise", "rule"),
     [
-        ({"range": -1}, "must not be negative"), ({"rang": 1}, "did you mean 'range'"), ({"range": "1 s"}, "noise.range"),
+        ({"range": -1}, "must not be negative"), ({"rang": 1}, "did you mean 'range'"),
+        ({"range": "1 s"}, "noise.range"),
         ({"azimuth": {"whit": 1}}, "did you mean 'white'"),
     ],
 )
@@ -135,6 +136,7 @@ def test_noise_that_makes_no_sense_is_refused(noise: dict[str, Any], rule: str) 
 
 
 def test_units_are_understood() -> None:
-    noise = file(s={"kind": "radar", "noise": {"azimuth": "2 deg", "range": "30 cm"}}).roles["pursuer"].sensors["s"].noise
+    engagement = file(s={"kind": "radar", "noise": {"azimuth": "2 deg", "range": "30 cm"}})
+    noise = engagement.roles["pursuer"].sensors["s"].noise
     assert noise["azimuth"].in_unit("rad")[0] == pytest.approx(math.radians(2.0))
     assert noise["range"].in_unit("m")[0] == pytest.approx(0.3)
