@@ -30,6 +30,7 @@ class AreaPursuit(Guidance):
     """
 
     name: ClassVar[str] = "area_pursuit"
+    formula: ClassVar[str] = "v along the middle of the shared Voronoi edge"
     needs: ClassVar[str] = "direction and range of the opponents and of the teammates, position"
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:

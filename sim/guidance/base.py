@@ -25,6 +25,7 @@ class Guidance(Policy):
 
     Attributes:
         name: name in ``policy.use``, after 'guidance/'.
+        formula: the law in symbols, for the reference.
         needs: what it must know, for the reference.
         Parameters: its parameters.
         keys: stream key of each agent's own randomness, int64 (n, B).
@@ -32,7 +33,8 @@ class Guidance(Policy):
     """
 
     name: ClassVar[str]
-    needs: ClassVar[str]
+    formula: ClassVar[str] = ""
+    needs: ClassVar[str] = "see below"
     Parameters: ClassVar[type[GuidanceSpec]] = GuidanceSpec
 
     def __init__(self, context: PolicyContext, parameters: Any) -> None:

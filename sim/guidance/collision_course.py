@@ -30,6 +30,7 @@ class ConstantBearing(Guidance):
     """Full speed, as fast across the line of sight as the target, the rest along it: its bearing does not change."""
 
     name: ClassVar[str] = "constant_bearing"
+    formula: ClassVar[str] = "v = vt_n + u sqrt(vp^2 - vt_n^2), vt_n the target's velocity across u"
     needs: ClassVar[str] = "direction and range of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = ConstantBearingSpec
     parameters: ConstantBearingSpec
@@ -69,6 +70,7 @@ class ApolloniusIntercept(Guidance):
     """
 
     name: ClassVar[str] = "apollonius_intercept"
+    formula: ClassVar[str] = "v along r + vt t, t the least root of abs(r + vt t) = vp t"
     needs: ClassVar[str] = "direction and range of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = ApolloniusInterceptSpec
     parameters: ApolloniusInterceptSpec

@@ -42,6 +42,7 @@ class CoordinatedIntercept(Guidance):
     """
 
     name: ClassVar[str] = "coordinated_intercept"
+    formula: ClassVar[str] = "v along the point of both Apollonius discs that is farthest from the evader"
     needs: ClassVar[str] = "direction and range of the opponents and of the teammates, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = CoordinatedInterceptSpec
     parameters: CoordinatedInterceptSpec

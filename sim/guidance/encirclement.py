@@ -45,6 +45,9 @@ class Encirclement(Guidance):
     """
 
     name: ClassVar[str] = "encirclement"
+    formula: ClassVar[str] = (
+        "v = vt + k (R - d) n + k (gap ahead - gap behind) / 2 min(R, d) t, n outward, t counter-clockwise"
+    )
     needs: ClassVar[str] = "direction and range of the opponents and of the teammates, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = EncirclementSpec
     parameters: EncirclementSpec

@@ -24,6 +24,7 @@ class AwayFromCentroid(Guidance):
     """Full speed away from the mean place of all opponents seen."""
 
     name: ClassVar[str] = "away_from_centroid"
+    formula: ClassVar[str] = "v along - sum of r"
     needs: ClassVar[str] = "direction and range of the opponents"
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:
@@ -59,6 +60,7 @@ class GoalSeeking(Guidance):
     """Full speed to a goal, round opponents that come near: their directions count by keep_away / distance - 1."""
 
     name: ClassVar[str] = "goal_seeking"
+    formula: ClassVar[str] = "v along unit(goal - p) - sum of u (keep_away / d - 1)"
     needs: ClassVar[str] = "position (keep_away: direction and range of the opponents)"
     Parameters: ClassVar[type[GuidanceSpec]] = GoalSeekingSpec
     parameters: GoalSeekingSpec
@@ -107,6 +109,7 @@ class Hide(Guidance):
     """
 
     name: ClassVar[str] = "hide"
+    formula: ClassVar[str] = "v along c + unit(c - p_opponent) (R + clearance) - p"
     needs: ClassVar[str] = "direction and range of the opponents, position, obstacles in the world"
     Parameters: ClassVar[type[GuidanceSpec]] = HideSpec
     parameters: HideSpec

@@ -44,6 +44,7 @@ class Flee(Guidance):
     """
 
     name: ClassVar[str] = "flee"
+    formula: ClassVar[str] = "v along - sum of u / d^2"
     needs: ClassVar[str] = "direction and range of the opponents (avoid: position)"
     Parameters: ClassVar[type[GuidanceSpec]] = FleeSpec
     parameters: FleeSpec

@@ -38,6 +38,7 @@ class GreedyGrid(Guidance):
     """Looks one own move ahead, the opponent standing still; ties go to the first move of the list."""
 
     name: ClassVar[str] = "greedy_grid"
+    formula: ClassVar[str] = "min or max of abs(r - move)^2"
     needs: ClassVar[str] = "direction and range of the opponents"
     Parameters: ClassVar[type[GuidanceSpec]] = GreedyGridSpec
     parameters: GreedyGridSpec

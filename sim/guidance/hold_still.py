@@ -13,6 +13,7 @@ class HoldStill(Guidance):
     """Always the action nearest to zero."""
 
     name: ClassVar[str] = "hold_still"
+    formula: ClassVar[str] = "0"
     needs: ClassVar[str] = "nothing"
 
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:

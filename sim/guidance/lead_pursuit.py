@@ -34,6 +34,7 @@ class DeviatedPursuit(Guidance):
     """Full speed at a constant angle off the line of sight, on the side to which the target moves across it."""
 
     name: ClassVar[str] = "deviated_pursuit"
+    formula: ClassVar[str] = "v = vp (u cos a + n sin a), n along the target's velocity across u"
     needs: ClassVar[str] = "direction and range of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = DeviatedPursuitSpec
     parameters: DeviatedPursuitSpec
@@ -70,6 +71,7 @@ class LeadPursuit(Guidance):
     """Full speed towards where the target will be after a constant time if it goes straight on."""
 
     name: ClassVar[str] = "lead_pursuit"
+    formula: ClassVar[str] = "v along r + vt t"
     needs: ClassVar[str] = "direction and range of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = LeadPursuitSpec
     parameters: LeadPursuitSpec

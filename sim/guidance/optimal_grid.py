@@ -37,6 +37,7 @@ class OptimalGrid(Guidance):
     """The move that makes sure of the game's value whatever the opponent does at the same time (pure strategies)."""
 
     name: ClassVar[str] = "optimal_grid"
+    formula: ClassVar[str] = "V = 1 + min max V(next), 0 where caught"
     needs: ClassVar[str] = "relative or range and direction of the opponents, position"
     Parameters: ClassVar[type[GuidanceSpec]] = OptimalGridSpec
     parameters: OptimalGridSpec

@@ -54,6 +54,7 @@ class ProportionalNavigation(Guidance):
     """
 
     name: ClassVar[str] = "proportional_navigation"
+    formula: ClassVar[str] = "pure: a = N omega x v; true: a = N Vc omega x u; augmented: + N/2 at_n"
     needs: ClassVar[str] = "direction of the opponents (true: range rate; augmented: velocity), own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = ProportionalNavigationSpec
     parameters: ProportionalNavigationSpec

@@ -15,6 +15,7 @@ class PurePursuit(Guidance):
     """Full speed along the line of sight to the nearest opponent; without ranges, to the first one seen."""
 
     name: ClassVar[str] = "pure_pursuit"
+    formula: ClassVar[str] = "v = vp u"
     needs: ClassVar[str] = "direction of the opponents"
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:

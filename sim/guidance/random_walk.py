@@ -14,6 +14,7 @@ class RandomWalk(Guidance):
     """Uniform over the choices, or over the box of the action's limits."""
 
     name: ClassVar[str] = "random"
+    formula: ClassVar[str] = "uniform"
     needs: ClassVar[str] = "nothing"
 
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:

@@ -85,6 +85,7 @@ class Straight(Roaming):
     """Straight on, at constant speed."""
 
     name: ClassVar[str] = "straight"
+    formula: ClassVar[str] = "heading = h0"
 
     def turn(self, now: Array) -> Array:
         """None."""
@@ -107,6 +108,7 @@ class Zigzag(Roaming):
     """Alternately to the left and to the right of the base direction; each agent begins at a time of its own."""
 
     name: ClassVar[str] = "zigzag"
+    formula: ClassVar[str] = "heading = h0 + or - angle"
     Parameters: ClassVar[type[GuidanceSpec]] = ZigzagSpec
     parameters: ZigzagSpec
 
@@ -134,6 +136,7 @@ class Circling(Roaming):
     """Round and round, on a circle of given radius as far as the dynamics can."""
 
     name: ClassVar[str] = "circling"
+    formula: ClassVar[str] = "heading = h0 + v t / radius"
     Parameters: ClassVar[type[GuidanceSpec]] = CirclingSpec
     parameters: CirclingSpec
 
