@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +11,12 @@ from rich.console import Console
 
 import pe_ros
 from pe_ros.cli_bag import bag_app
+from pe_ros.cli_bench import bench_app
 from pe_ros.cli_engagement import engagement_app, env_app
 from pe_ros.cli_errors import errors_for_people
-from pe_sim.errors import PeError, RosError
+from pe_ros.ros_installed import require_ros
+from pe_ros.shipped import engagement_path
+from pe_sim.errors import PeError
 
 app = typer.Typer(
     name="pe-ros",
@@ -25,8 +27,9 @@ app = typer.Typer(
 app.add_typer(bag_app, name="bag")
 app.add_typer(engagement_app, name="engagement")
 app.add_typer(env_app, name="env")
+app.add_typer(bench_app, name="bench")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML).")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or the name of a shipped one.")]
 Episodes = Annotated[int, typer.Option("--episodes", "-n", min=1, help="Episodes, one after another.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the run [default: the file's].")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results as JSON.")]
@@ -60,21 +63,6 @@ def root(
 ) -> None:
     """Sim-to-real pursuit and evasion on ROS 2."""
     del version
-
-
-def require_ros(what: str) -> None:
-    """Refuse to go on without ROS 2, and say how to get it.
-
-    Raises:
-        RosError: if rclpy or the messages are not installed.
-    """
-    if find_spec("rclpy") is None:
-        raise RosError(
-            what, "needs ROS 2 (rclpy), which is not installed here",
-            cure="source a ROS 2 installation, or: pip install '.[ros]'. Without ROS, 'pe-ros rollout' runs the file",
-        )
-    if find_spec("pe_ros.msg") is None:
-        raise RosError(what, "needs the messages pe_ros/msg, which were not built", cure="pip install '.[ros]'")
 
 
 def parse_changes(pairs: list[str] | None) -> dict[str, Any]:
@@ -129,7 +117,7 @@ def engage(  # noqa: PLR0913, PLR0917 - one parameter per option
 
         changes = parse_changes(set_keys)
         options = Options(
-            engagement=str(file), pace=pace, realtime_factor=factor, seed=-1 if seed is None else seed,
+            engagement=str(engagement_path(str(file))), pace=pace, realtime_factor=factor, seed=-1 if seed is None else seed,
             episodes=episodes, record=str(record) if record else "", overrides=json.dumps(changes) if changes else "",
         )
         console = Console()
@@ -160,7 +148,7 @@ def rollout(
         from pe_sim.engagement import load
         from pe_sim.evaluation.rollout import rollout as run_episodes
 
-        engagement = load(file, parse_changes(set_keys) or None)
+        engagement = load(engagement_path(str(file)), parse_changes(set_keys) or None)
         chosen = engagement.seed if seed is None else seed
         console = Console()
         episodes_run = run_episodes(engagement, episodes, chosen)

@@ -11,11 +11,12 @@ import yaml
 from rich.console import Console
 
 from pe_ros.cli_errors import errors_for_people
+from pe_ros.shipped import engagement_path
 
 engagement_app = typer.Typer(help="Look at engagement files and check them.", no_args_is_help=True)
 env_app = typer.Typer(help="Check environments for classic mistakes.", no_args_is_help=True)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML).")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or the name of a shipped one.")]
 
 
 @engagement_app.command()
@@ -26,7 +27,7 @@ def show(
     from pe_sim.engagement import load
 
     with errors_for_people():
-        resolved = load(file).resolved()
+        resolved = load(engagement_path(str(file))).resolved()
         if as_json:
             typer.echo(json.dumps(resolved, indent=2))
         else:
@@ -39,7 +40,7 @@ def check(file: File) -> None:
     from pe_sim.engagement import load
 
     with errors_for_people():
-        engagement = load(file)
+        engagement = load(engagement_path(str(file)))
         Console().print(f"{file}: valid ({engagement.engagement}, {len(engagement.agents)} agents)")
 
 
@@ -49,5 +50,5 @@ def env_check(file: File) -> None:
     from pe_sim.engagement import load
 
     with errors_for_people():
-        engagement = load(file)
+        engagement = load(engagement_path(str(file)))
         Console().print(f"{file}: {len(engagement.agents)} agents, no findings")

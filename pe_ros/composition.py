@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +27,9 @@ from pe_sim.engagement import Engagement, load
 SHOW_PERIOD = 0.1
 """Least time between two calls of the progress display [s]."""
 
+SWITCH_INTERVAL = 5e-4
+"""How long one thread may hold the interpreter while others wait [s]."""
+
 OnEnd = Callable[[int, EpisodeView], None]
 
 
@@ -42,16 +46,19 @@ class Composition:
         referee: the referee.
         sim: the simulation.
         recorder: the recorder, or None.
+        nodes: all nodes.
     """
 
     def __init__(self, options: Options, on_end: OnEnd | None = None, namespace: str = "") -> None:
         self.options = options
         changes = json.loads(options.overrides) if options.overrides else None
         self.engagement: Engagement = load(options.engagement, changes)
+        # Alarms and inference run beside the executor: none should hold the interpreter for its usual 5 ms.
+        sys.setswitchinterval(SWITCH_INTERVAL)
         self._context = Context()
         rclpy.init(context=self._context, args=None)
         self._executor = make_executor(context=self._context)
-        self._nodes: list[Node] = []
+        self.nodes: list[Node] = []
         self._alarms: Alarms = SimulatedAlarms() if options.simulated else SystemAlarms(self._on_fault)
         self._stop = threading.Event()
         self._fault: BaseException | None = None
@@ -78,7 +85,7 @@ class Composition:
         options, engagement = self.options, self.engagement
         if options.record:
             self._add([self._make_recorder(namespace)])
-            self.recorder = self._nodes[-1]
+            self.recorder = self.nodes[-1]
         pace = {"pace": options.pace}
         for agent in engagement.agents:
             arguments = self._arguments(namespace, **pace, agent=agent)
@@ -106,13 +113,13 @@ class Composition:
 
     def _add(self, nodes: list[Any]) -> None:
         for node in nodes:
-            self._nodes.append(node)
+            self.nodes.append(node)
             self._executor.add_node(node)
 
     def summaries(self) -> dict[str, AgentSummary]:
         """Return what every agent's nodes have counted."""
         out = {agent: AgentSummary() for agent in self.engagement.agents}
-        for node in self._nodes:
+        for node in self.nodes:
             if isinstance(node, AgentLifecycleNode):
                 node.add_to_summary(out[node.agent])
         return out
@@ -147,11 +154,11 @@ class Composition:
 
     def close(self) -> None:
         """Stop every agent, then take everything down."""
-        for node in self._nodes:
+        for node in self.nodes:
             if hasattr(node, "stop_motion"):
                 node.stop_motion()
         self._alarms.close()
-        for node in reversed(self._nodes):
+        for node in reversed(self.nodes):
             self._executor.remove_node(node)
             node.destroy_node()
         self._executor.shutdown()

@@ -78,7 +78,11 @@ class InferenceThread:
 
 
 class PolicyNode(AgentLifecycleNode):
-    """Publishes /<agent>/action."""
+    """Publishes /<agent>/action.
+
+    Attributes:
+        sensor_names: the sensors it decides on, in the order in which actions name them.
+    """
 
     def __init__(self, **node_arguments: Any) -> None:
         self._lock = threading.RLock()
@@ -101,6 +105,7 @@ class PolicyNode(AgentLifecycleNode):
         self._policy.warm_up()
         perception = Perception(engagement, self.role, 1, xp, [self.number])
         self._inboxes: dict[str, Inbox] = perception.inboxes
+        self.sensor_names = list(self._inboxes)
         self._schedules = {name: channel.timing.schedule for name, channel in perception.channels.items()}
         self._widths = {name: channel.width for name, channel in perception.channels.items()}
         self._layout = perception.layouts()

@@ -41,7 +41,11 @@ class Snapshot:
 
 
 class SensorNode(AgentLifecycleNode):
-    """Publishes /<agent>/observation/<sensor> at each sensor's own rate."""
+    """Publishes /<agent>/observation/<sensor> at each sensor's own rate.
+
+    Attributes:
+        outputs: sensor -> publisher of its readings.
+    """
 
     def __init__(self, **node_arguments: Any) -> None:
         self._snapshots: dict[int, Snapshot] = {}
@@ -60,7 +64,7 @@ class SensorNode(AgentLifecycleNode):
             name: self.values["world_frame"] if channel.layout().frame == "world" else f"{self.agent}/base_link"
             for name, channel in self._channels.items()
         }
-        self._outputs = {
+        self.outputs = {
             name: self.create_publisher(
                 Observation, topics.observation(self.agent, name), qos.observation(self.pace)
             )
@@ -87,7 +91,7 @@ class SensorNode(AgentLifecycleNode):
 
     def cleanup(self) -> None:
         """Destroy publishers and subscriptions."""
-        for publisher in (*self._outputs.values(), self._layout_publisher):
+        for publisher in (*self.outputs.values(), self._layout_publisher):
             self.destroy_publisher(publisher)
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
@@ -175,9 +179,9 @@ class SensorNode(AgentLifecycleNode):
         arrival = int(reading.arrival[0, 0])
         assert self.start is not None
         if self.pace == LOCKSTEP or arrival >= NEVER or self.start + arrival <= self.context_of_engagement.now():
-            self._outputs[name].publish(message)
+            self.outputs[name].publish(message)
         else:
-            self.alarms.at(self.start + arrival, partial(self._outputs[name].publish, message))
+            self.alarms.at(self.start + arrival, partial(self.outputs[name].publish, message))
 
     def _schedule(self, name: str, number: int, episode: int, start: int) -> None:
         """Sample on vehicles: take reading ``number`` when it is due, from the newest odometry."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -48,7 +49,8 @@ class SimNode(Node):
         **node_arguments: as of rclpy's Node.
 
     Attributes:
-        referee: the referee, or None before :meth:`conduct`.
+        referee: the referee, or None before :func:`conduct`.
+        on_command: called with (agent, command) for each command received; for measurements.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class SimNode(Node):
         self.pace = self.time.pace
         self.factor = float(self.time.values["realtime_factor"])
         self.referee: RefereeNode | None = None
+        self.on_command: Callable[[str, ActionRecord], None] | None = None
         self._lock = threading.RLock()
         self._simulated = self.time.simulated or self.factor != 1.0
         self._pacer = SystemAlarms(self._fault) if self.pace != LOCKSTEP else None
@@ -229,6 +232,8 @@ class SimNode(Node):
     def _hear_command(self, agent: str, reader: ActionReader, data: bytes) -> None:
         with self._lock:
             message = reader.read(data)
+            if self.on_command is not None:
+                self.on_command(agent, message)
             if not self._going or message.episode != int(self._simulation.episodes[0]):
                 return
             if self._pacer is not None:

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,12 +54,8 @@ class Figure:
 
 def machine() -> dict[str, Any]:
     """Return what the figures were measured on."""
-    versions = {}
-    for package in ("numpy", "torch", "jsbsim", "vmas", "mpe2"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
+    installed = {name.lower() for name in packages_distributions()}
+    versions = {name: version(name) for name in ("numpy", "torch", "jsbsim") if name in installed}
     model = ""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -1,0 +1,43 @@
+"""``pe-ros bench``: figures against rivals measured in the same run; exit code 1 if a goal is missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pe_ros.cli_errors import errors_for_people
+
+bench_app = typer.Typer(help="Benchmarks against named rivals.", no_args_is_help=True)
+
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Shorter runs: a first impression, not a figure to quote.")]
+
+
+@bench_app.callback()
+def bench() -> None:
+    """Benchmarks against named rivals."""
+
+
+@bench_app.command()
+def ros(
+    engagement: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Engagement file [default: the shipped kinematic 3-on-1].")
+    ] = None,
+    json_file: Json = None,
+    quick: Quick = False,
+) -> None:
+    """The ROS graph: latency of a decision, lockstep speed, decisions on time with ten agents."""
+    with errors_for_people():
+        from pe_ros.ros_installed import require_ros
+
+        require_ros("pe-ros bench ros")
+        from pe_ros.bench.ros import run
+        from pe_ros.shipped import engagement_file
+        from pe_sim.bench.figures import report
+
+        file = engagement or engagement_file("kinematic_3v1")
+        code = report("pe-ros bench ros", run(file, quick=quick), json_file, Console())
+    raise typer.Exit(code)
