@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +81,16 @@ class TestEntities:
         publisher.publish(Int64(data=0))
         graph.spin_until(lambda: heard == [0])
         second = graph.another_executor()
+        publisher.publish(Int64(data=1))  # announced to the first, to be taken by the second
         graph.executor.remove_node(node)
         second.add_node(node)
-        publisher.publish(Int64(data=1))
-        graph.executor.spin_once(timeout_sec=0.05)
-        assert heard == [0]
         graph.spin_until(lambda: heard == [0, 1], second)
+        second.spin_once(timeout_sec=0.05)  # finds nothing more, and then depends on announcements
+        graph.executor.spin_once(timeout_sec=0.05)  # takes no announcement away from the second
+        publisher.publish(Int64(data=2))
+        graph.executor.spin_once(timeout_sec=0.05)
+        assert heard == [0, 1]
+        graph.spin_until(lambda: heard == [0, 1, 2], second)
 
     def test_of_a_node_destroyed_while_spinning_do_no_harm(self, graph: Graph) -> None:
         doomed = graph.node("doomed")
@@ -141,7 +146,13 @@ class TestEntities:
         executor = EventExecutor(context=graph.context)
         executor.add_node(node)
         executor.spin_once(timeout_sec=0)
-        del executor
+        forgotten = weakref.ref(executor)
+        gc.disable()
+        try:
+            del executor
+            assert forgotten() is None  # at once: it is part of no cycle
+        finally:
+            gc.enable()
         assert held() == before
         publisher.publish(Int64())  # writes to no descriptor that now is someone else's
 
