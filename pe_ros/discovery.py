@@ -8,13 +8,14 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 PROFILE = Path(__file__).parent / "data" / "fastdds_profile.xml"
-#: Library of Fast DDS -> environment variable that leads it to its profiles: version 3 (Kilted), version 2 (Jazzy).
-PROFILE_VARIABLES = {
+_VARIABLE_OF = {  # library of Fast DDS version 3 (Kilted), version 2 (Jazzy)
     "libfastdds.so": "FASTDDS_DEFAULT_PROFILES_FILE",
     "libfastrtps.so": "FASTRTPS_DEFAULT_PROFILES_FILE",
 }
+#: Environment variables that lead Fast DDS to its profiles; each version reads one.
+PROFILE_VARIABLES = tuple(_VARIABLE_OF.values())
 #: Any of these means that the user has configured Fast DDS.
-USER_VARIABLES = (*PROFILE_VARIABLES.values(), "FASTDDS_BUILTIN_TRANSPORTS", "ROS_DISCOVERY_SERVER")
+USER_VARIABLES = (*PROFILE_VARIABLES, "FASTDDS_BUILTIN_TRANSPORTS", "ROS_DISCOVERY_SERVER")
 #: Read by Fast DDS from the working directory.
 USER_FILES = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
 
@@ -43,7 +44,7 @@ def use_profile(environment: MutableMapping[str, str] | None = None, directory: 
 
 def profile_variable() -> str | None:
     """The variable that the installed Fast DDS reads (the other one would be warned of), or None without Fast DDS."""
-    for library, variable in PROFILE_VARIABLES.items():
+    for library, variable in _VARIABLE_OF.items():
         try:
             ctypes.CDLL(library)
         except OSError:
