@@ -1,0 +1,60 @@
+"""The shipped engagements in the air: a named outcome, the same on every run, in a batch, in the env."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pe_sim.evaluation.rollout import Rollout
+from pe_sim.rules import OUTCOMES
+
+from ..test_parity import through_the_env
+from .flying import SHIPPED, shipped
+
+
+def shortened(name: str) -> Any:
+    return shipped(name, rules__time_limit="4 s")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_rerun_a_row_and_a_worker_give_the_same_trajectory(name):
+    engagement = shortened(name)
+    alone = Rollout(engagement)
+    first = [alone.run([3], [episode])[0] for episode in (0, 1)]
+    assert alone.run([3], [0])[0].trajectory_sha256 == first[0].trajectory_sha256
+    together = Rollout(engagement, 2).run([3, 3], [0, 1])
+    pooled = Rollout(shipped(name, rules__time_limit="4 s", world__workers=2), 2)
+    try:
+        shared = pooled.run([3, 3], [0, 1])
+    finally:
+        pooled.simulation.close()
+    for rows in (together, shared):
+        assert [row.trajectory_sha256 for row in rows] == [row.trajectory_sha256 for row in first]
+    assert first[0].trajectory_sha256 != first[1].trajectory_sha256
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_env_flies_the_same_trajectory(name):
+    engagement = shortened(name)
+    alone = Rollout(engagement).run([3], [0])[0]
+    assert through_the_env(engagement, 3, 0)[:2] == (alone.trajectory_sha256, alone.outcome)
+
+
+@pytest.mark.parametrize(
+    "name", ["fixed_wing_3v1", *(pytest.param(name, marks=pytest.mark.slow) for name in SHIPPED[:2])]
+)
+def test_a_whole_episode_ends_with_a_named_outcome(name):
+    engagement = shipped(name)
+    result = Rollout(engagement).run([engagement.seed], [0])[0]
+    assert result.outcome in OUTCOMES[1:]
+    assert result.outcome not in ("aborted", "stopped")
+    assert all(np.isfinite(list(result.rewards.values())))
+
+
+@pytest.mark.slow
+def test_many_episodes_of_the_duel_end_otherwise_than_by_running_out():
+    engagement = shipped("fixed_wing_3v1")
+    outcomes = [row.outcome for row in Rollout(engagement, 6).run([5] * 6, list(range(6)))]
+    assert "capture" in outcomes
