@@ -17,6 +17,9 @@ from pe_sim.worlds.solid import Obstacle
 SKIN = 1e-6
 """How far in front of a surface an agent is set back [m], so that rounding never leaves it inside."""
 
+TOUCH = 1e-7
+"""Distance [m] at which an agent touches, so that it cannot slip along a face that it lies in to the last bit."""
+
 MOST_PIECES = 1000
 """Pieces that a tick's way is cut into at most; a file that would need more is refused."""
 
@@ -80,6 +83,7 @@ class Edges:
     """
 
     def __init__(self, arena: Arena, dimensions: int, fleet: Fleet) -> None:
+        self._arena = arena
         self._fleet = fleet
         self._reaction: Reaction = "clip" if arena.edge == "open" else arena.edge
         self._low = [low + fleet.radius for low in arena.low[:dimensions]]
@@ -126,6 +130,10 @@ class Edges:
             flat = normal[0] * 0.0
             fleet.touch(at, (normal[0], normal[1], normal[2] if len(normal) == 3 else flat), self._reaction)
 
+    def attached(self, obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+        """Return obstacles without the faces that nobody inside the arena can touch, so that none slips behind them."""
+        return [obstacle.attached(self._arena.low, self._arena.high) for obstacle in obstacles]
+
     def clipped(self, agent: Array, place: list[Array]) -> list[Array]:
         """Return positions inside the arena."""
         xp, fleet = self._fleet.xp, self._fleet
@@ -161,11 +169,13 @@ class Solids:
         self._xp = fleet.xp
         self._fleet = fleet
         self._edges = edges
-        self._obstacles = tuple(obstacles)
+        self._obstacles = obstacles if edges is None else edges.attached(obstacles)
         self._reaction: Reaction = reaction
         self._dimensions = dimensions
-        self._piece = piece_length(obstacles)
-        self._pieces = bool(self._xp.any(self._xp.asarray(fleet.step) > self._piece))
+        # An obstacle is thin if an agent may get through it in one tick.
+        greatest = float(self._xp.max(self._xp.asarray(fleet.step)))
+        self._pieces = [min(piece_length([obstacle]), math.inf) for obstacle in self._obstacles]
+        self._pieces = [piece if piece < greatest else math.inf for piece in self._pieces]
         self.watch = Watch(fleet)
 
     def keep_out(self, at: Array, start: list[Array]) -> None:
@@ -173,17 +183,32 @@ class Solids:
         xp, fleet = self._xp, self._fleet
         agent = fleet.agent(at)
         place = fleet.places(at)
-        clear = self._clearance(agent, place)
-        # Who is free at the end of the tick may still have crossed something thin.
-        doubtful = clear < fleet.of(fleet.step, agent) if self._pieces else clear < 0.0
+        radius, step = fleet.of(fleet.radius, agent), fleet.of(fleet.step, agent)
+        nearest: Array = None
+        piece, doubtful = xp.full(at.shape, math.inf, dtype=xp.float64), at < 0
+        near: list[Obstacle] = []
+        for obstacle, own_piece in zip(self._obstacles, self._pieces, strict=True):
+            clear = obstacle.clearance(xp, (place[0], place[1], place[2])) - radius
+            nearest = clear if nearest is None else xp.minimum(nearest, clear)
+            # An answer to one obstacle may set an agent back by as much as it moved, towards the next one.
+            if not xp.any(clear < 2.0 * step):
+                continue
+            near.append(obstacle)
+            if own_piece < math.inf:
+                # Who is free at the end of the tick may still have crossed something thin.
+                close = clear < step
+                piece = xp.where(close & (piece > own_piece), own_piece, piece)
+                doubtful = doubtful | close
+            else:
+                doubtful = doubtful | (clear < TOUCH)
         if xp.any(doubtful):
             here = xp.nonzero(doubtful)[0]
             begin = [part.take(here) for part in start]
             way = [part.take(here) - b for part, b in zip(place, begin, strict=True)]
-            touched = self._walk(at.take(here), agent.take(here), begin, way)
+            touched = self._walk(at.take(here), near, begin, way, piece.take(here))
             if touched is not None:
-                clear[here] = xp.where(touched, 0.0, clear.take(here))
-        self.watch.rest(at, agent, clear)
+                nearest[here] = xp.where(touched, 0.0, nearest.take(here))
+        self.watch.rest(at, agent, nearest)
 
     def _clearance(self, agent: Array, place: list[Array]) -> Array:
         """Return at most the distance from each body to the nearest obstacle [m], its sign right for points."""
@@ -195,26 +220,30 @@ class Solids:
 
     def _inside(self, agent: Array, place: list[Array], among: Array) -> Array:
         """Return who of ``among`` overlaps an obstacle."""
-        inside = among & (self._clearance(agent, place) < 0.0)
+        inside = among & (self._clearance(agent, place) < TOUCH)
         if self._fleet.points or not self._xp.any(inside):
             return inside
-        radius = self._fleet.of(self._fleet.radius, agent)
+        radius = self._fleet.of(self._fleet.radius, agent) + TOUCH
         exactly = inside & ~inside
         for obstacle in self._obstacles:
             exactly = exactly | (obstacle.surface(self._xp, (place[0], place[1], place[2]))[0] < radius)
         return inside & exactly
 
-    def _walk(self, at: Array, agent: Array, place: list[Array], way: list[Array]) -> Array | None:
-        """Go along ``way`` piece by piece and write where it ends; return who touched something, None for nobody."""
+    def _walk(
+        self, at: Array, near: list[Obstacle], place: list[Array], way: list[Array], piece: Array
+    ) -> Array | None:
+        """Go along ``way`` in pieces, write where it ends; return who touched something, None for nobody."""
         xp, fleet = self._xp, self._fleet
+        agent = fleet.agent(at)
         length = xp.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
-        pieces = xp.clip(xp.ceil(length / self._piece), 1.0, float(MOST_PIECES))
+        pieces = xp.clip(xp.ceil(length / piece), 1.0, float(MOST_PIECES))
         way = [part / pieces for part in way]
         touched: Array | None = None
         for number in range(int(xp.max(pieces))):
             going = number < pieces
             new = [p + xp.where(going, w, 0.0) for p, w in zip(place, way, strict=True)]
-            hit = self._answer(at, agent, new, way, going)
+            new = new if self._edges is None else self._edges.clipped(agent, new)
+            hit = self._answer(at, near, new, way, going)
             if hit is not None:
                 touched = hit if touched is None else touched | hit
                 new = new if self._edges is None else self._edges.clipped(agent, new)
@@ -233,19 +262,20 @@ class Solids:
         return touched
 
     def _answer(
-        self, at: Array, agent: Array, place: list[Array], way: list[Array], going: Array
+        self, at: Array, near: list[Obstacle], place: list[Array], way: list[Array], going: Array
     ) -> Array | None:
         """Set agents that are inside an obstacle back, changing ``place`` and ``way``; return which, None for none."""
         xp, fleet = self._xp, self._fleet
+        agent = fleet.agent(at)
         radius = fleet.of(fleet.radius, agent)
         hit: Array | None = None
         normal: list[Array] = []
-        for obstacle in self._obstacles:
-            if not xp.any(obstacle.clearance(xp, (place[0], place[1], place[2])) < radius):
+        for obstacle in near:
+            if not xp.any(obstacle.clearance(xp, (place[0], place[1], place[2])) < radius + TOUCH):
                 continue
             distance, out = obstacle.surface(xp, (place[0], place[1], place[2]))
             depth = radius - distance
-            inside = (depth > 0.0) & going
+            inside = (depth > -TOUCH) & going
             if not xp.any(inside):
                 continue
             depth, out = self._along_height(agent, depth, out)

@@ -22,7 +22,7 @@ from pe_sim.worlds.outlines import (
     signed_area,
     thinnest,
 )
-from pe_sim.worlds.solid import Footprint, Obstacle, Upright, between
+from pe_sim.worlds.solid import Corner, Footprint, Obstacle, Upright, between
 
 Point = tuple[Length, Length]
 """A point seen from above [m; world]."""
@@ -137,6 +137,13 @@ class Box(Obstacle):
     def least_width(self) -> float:
         """The least side [m]."""
         return float(min(b - a for a, b in zip(self.low, self.high, strict=True)))
+
+    def attached(self, low: Corner, high: Corner) -> Obstacle:
+        """Return it reaching well beyond every side of the arena that it meets."""
+        beyond = [b - a + 1.0 for a, b in zip(low, high, strict=True)]
+        lower = [a - more if a <= b else a for a, b, more in zip(self.low, low, beyond, strict=False)]
+        upper = [a + more if a >= b else a for a, b, more in zip(self.high, high, beyond, strict=False)]
+        return self.model_copy(update={"low": tuple(lower), "high": tuple(upper)})
 
     def flat(self) -> Obstacle:
         """Return it without its height."""

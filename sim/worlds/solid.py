@@ -16,6 +16,9 @@ from pe_sim.schema import Strict
 Footprint = tuple[Array, Array, Array]
 """Signed distance to an outline seen from above [m] and the outward unit normal (x, y) there."""
 
+Corner = tuple[float, float, float]
+"""A corner of an arena [m; world]."""
+
 Interval = tuple[Array, Array]
 """Fractions (first, last) of a segment; empty where first >= last."""
 
@@ -45,6 +48,11 @@ class Obstacle(Strict):
     @abstractmethod
     def least_width(self) -> float:
         """Least way through it [m], sharp corners left aside."""
+
+    def attached(self, low: Corner, high: Corner) -> Obstacle:
+        """Return it with the faces that lie at or beyond the sides of an arena, given by its corners, moved away."""
+        del low, high
+        return self
 
     def flat(self) -> Obstacle:
         """Return the obstacle as a two-dimensional world sees it: from above, of unlimited height."""
@@ -91,6 +99,15 @@ class Upright(Obstacle):
     def flat(self) -> Obstacle:
         """Return it without its faces."""
         return self.model_copy(update={"bottom": None, "top": None})
+
+    def attached(self, low: Corner, high: Corner) -> Obstacle:
+        """Return it without faces that lie outside or in the floor or the ceiling."""
+        update: dict[str, None] = {}
+        if self.bottom is not None and self.bottom <= low[2]:
+            update["bottom"] = None
+        if self.top is not None and self.top >= high[2]:
+            update["top"] = None
+        return self.model_copy(update=update)
 
     def surface(self, xp: Any, position: Vector) -> tuple[Array, Vector]:
         """Distance to the side, to a face, or outside both to the rim between them."""

@@ -55,6 +55,7 @@ class Airplane(Dynamics):
     name: ClassVar[str] = "airplane"
     Parameters: ClassVar[type[DynamicsSpec]] = AirplaneSpec
     memory_size: ClassVar[int] = 4
+    driven: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""

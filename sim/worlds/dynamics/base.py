@@ -71,6 +71,8 @@ class Dynamics(ABC):
     memory_size: ClassVar[int] = 0
     planar: ClassVar[bool] = False
     """Whether the agents keep their height in three dimensions too."""
+    driven: ClassVar[bool] = False
+    """Whether a speed along the heading is what the agents remember of their velocity."""
 
     def __init__(
         self, specs: Sequence[Any], block: Array, memory: Array, drift: Array | None, setting: Setting
@@ -148,11 +150,15 @@ class Dynamics(ABC):
         q, v = self._taken(3, 4, at), self._taken(7, 3, at)
         return rotate((q[0], q[1], q[2], q[3]), (v[0], v[1], v[2]))
 
-    def set_ground_velocity(self, at: Array, velocity: Vector) -> None:
-        """Change the velocity over ground of some agents [m/s; world]; their attitude stays."""
+    def show_ground_velocity(self, at: Array, velocity: Vector) -> None:
+        """Write the velocity over ground of some agents [m/s; world] into the state; their attitude stays."""
         q = self._taken(3, 4, at)
         for i, part in enumerate(rotate_back((q[0], q[1], q[2], q[3]), velocity), start=7):
             self.flat[i][at] = part
+
+    def set_ground_velocity(self, at: Array, velocity: Vector) -> None:
+        """Change the velocity over ground of some agents [m/s; world], from which their motion then goes on."""
+        self.show_ground_velocity(at, velocity)
         self.remember(at, self.air_velocity(at, velocity))
 
     def air_velocity(self, at: Array, velocity: Vector) -> Vector:
@@ -165,6 +171,8 @@ class Dynamics(ABC):
     def impact(self, at: Array, normal: Vector, restitution: float) -> None:
         """Take the velocity into a surface away (restitution 0) or reverse it (1).
 
+        A driven agent (:attr:`driven`) that loses it slides along the surface, its engine at the speed it had.
+
         Args:
             at: places of the agents in the flat axis n * B, (M,), each at most once.
             normal: outward unit normal of the surface [world], (M,).
@@ -173,9 +181,11 @@ class Dynamics(ABC):
         velocity = self.ground_velocity(at)
         inward = dot(velocity, normal)
         back = -(1.0 + restitution) * self.xp.where(inward < 0.0, inward, 0.0)
-        self.set_ground_velocity(
-            at, (velocity[0] + back * normal[0], velocity[1] + back * normal[1], velocity[2] + back * normal[2])
-        )
+        velocity = (velocity[0] + back * normal[0], velocity[1] + back * normal[1], velocity[2] + back * normal[2])
+        if self.driven and restitution == 0.0:
+            self.show_ground_velocity(at, velocity)
+        else:
+            self.set_ground_velocity(at, velocity)
 
     def halt(self, at: Array) -> None:
         """End the motion of some agents at once: a crash, or no way out."""

@@ -88,14 +88,14 @@ class DoubleIntegrator(Dynamics):
         """Return the velocity over ground of some agents [m/s; world], (M,): body and world axes are the same."""
         return (self.flat[7].take(at), self.flat[8].take(at), self.flat[9].take(at))
 
-    def set_ground_velocity(self, at: Array, velocity: Vector) -> None:
-        """Change the velocity over ground of some agents [m/s; world]."""
+    def show_ground_velocity(self, at: Array, velocity: Vector) -> None:
+        """Write the velocity over ground of some agents [m/s; world] into the state."""
         for i, part in enumerate(velocity, start=7):
             self.flat[i][at] = part
-        if self.drift is not None:
-            self.remember(at, self.air_velocity(at, velocity))
 
     def remember(self, at: Array, velocity: Vector) -> None:
-        """Note the velocity."""
+        """Note the velocity, where the state itself is not the memory."""
+        if self.drift is None:
+            return
         for i, part in enumerate(velocity):
             self.flat_memory[i][at] = part

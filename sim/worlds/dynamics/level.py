@@ -20,10 +20,9 @@ class Level(Dynamics):
         x, y, z = (self.flat[i].take(at) for i in range(7, 10))
         return (cosine * x - sine * y, cosine * y + sine * x, z)
 
-    def set_ground_velocity(self, at: Array, velocity: Vector) -> None:
-        """Change the velocity over ground of some agents [m/s; world]; their heading stays."""
+    def show_ground_velocity(self, at: Array, velocity: Vector) -> None:
+        """Write the velocity over ground of some agents [m/s; world] into the state; their heading stays."""
         sine, cosine = self.heading(at)
         x, y, z = velocity
         for i, part in enumerate((cosine * x + sine * y, cosine * y - sine * x, z), start=7):
             self.flat[i][at] = part
-        self.remember(at, self.air_velocity(at, velocity))

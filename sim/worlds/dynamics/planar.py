@@ -32,6 +32,7 @@ class Planar(Level):
 
     memory_size: ClassVar[int] = 1
     planar: ClassVar[bool] = True
+    driven: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""
