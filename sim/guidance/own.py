@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from pe_sim.arrays import Array, Quaternion, Vector, dot, rotate
 from pe_sim.errors import ContractError
 from pe_sim.policies.base import PolicyContext, Views
 
 
-@dataclass
 class Own:
-    """Own motion as the agent knows it.
+    """Own motion as the agent knows it; the velocity is turned into world axes when first asked for.
 
     Attributes:
         attitude: (x, y, z, w), each (n, B), of unit length whatever the sensor's errors.
-        velocity: [m/s; world], each (n, B).
-        speed: (n, B).
         known: whether anything was ever heard, bool (n, B); before, it faces east and is at rest.
     """
 
-    attitude: Quaternion
-    velocity: Vector
-    speed: Array
-    known: Array
+    def __init__(self, xp: Any, attitude: Quaternion, body_velocity: Vector, known: Array) -> None:
+        self.attitude = attitude
+        self.known = known
+        self._xp = xp
+        self._body_velocity = body_velocity
+        self._velocity: Vector | None = None
+        self._speed: Array = None
+
+    @property
+    def velocity(self) -> Vector:
+        """Velocity [m/s; world], each (n, B)."""
+        if self._velocity is None:
+            self._velocity = rotate(self.attitude, self._body_velocity)
+        return self._velocity
+
+    @property
+    def speed(self) -> Array:
+        """Its size [m/s], (n, B)."""
+        if self._speed is None:
+            self._speed = self._xp.sqrt(dot(self.velocity, self.velocity))
+        return self._speed
 
 
 def sensor_of_kind(context: PolicyContext, kind: str, law: str) -> str:
@@ -61,8 +75,7 @@ class OwnMotionReader:
         size = xp.sqrt(x * x + y * y + z * z + w * w)
         scale = 1.0 / xp.where(size > 0.0, size, 1.0)
         attitude = (x * scale, y * scale, z * scale, w * scale)
-        velocity = rotate(attitude, (v[4], v[5], v[6]))
-        return Own(attitude, velocity, xp.sqrt(dot(velocity, velocity)), known)
+        return Own(xp, attitude, (v[4], v[5], v[6]), known)
 
 
 class PositionReader:

@@ -180,8 +180,8 @@ class Sensor(ABC):
     def measure(self, scene: Scene) -> Measured:
         """Return the noise-free values and where they are valid.
 
-        The values are a new array, one entry of the first axis per quantity, which the caller may change: float64
-        (F, n, B), or (F, n, m, B) for a sensor of targets. The mask has the shape of one entry, or of all of them.
+        The values are one array, float64, one entry of the first axis per quantity: (F, n, B), or (F, n, m, B) for a
+        sensor of targets; nobody changes it. The mask has the shape of one entry, or of all of them.
         """
 
     def reset(self, rows: Array | None, batch: int) -> None:  # noqa: B027 - most kinds remember nothing

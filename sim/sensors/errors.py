@@ -53,16 +53,19 @@ class Errors:
         return self._white.draw(self._keys, numbers)
 
     def apply(self, values: Array, sequence: Array) -> Array:
-        """Return values (F, n, B) or (F, n, m, B), which may be changed in place, with their errors.
+        """Return values (F, n, B) or (F, n, m, B) with their errors.
 
         Args:
-            values: noise-free values, float64.
+            values: noise-free values, float64; they are not changed.
             sequence: number of the reading, int64 (B,).
         """
+        if not self._erroneous and not self._steps:
+            return values
+        values = values + 0.0
         if self._white.fields:
-            values = self._white.add(values, self._ahead.of(sequence))
+            self._white.add(values, self._ahead.of(sequence))
         if self._bias.fields:
-            values = self._bias.add(values, self._offset)
+            self._bias.add(values, self._offset)
         for field, step in self._steps.items():
             values[field] = self._xp.round(values[field] / step) * step
         for field in {*self._erroneous, *self._steps}:
@@ -118,12 +121,11 @@ class _Draws:
             draws = xp.permute_dims(draws, order)
         return draws * self._deviations
 
-    def add(self, values: Array, errors: Array) -> Array:
-        """Return the values with errors added to the fields that have them, in place."""
+    def add(self, values: Array, errors: Array) -> None:
+        """Add errors to the fields that have them, in place."""
         if self._every_field:
             values += errors
-            return values
+            return
         for i, field in enumerate(self.fields):
             part = values[field]
             part += errors[i]
-        return values

@@ -40,10 +40,8 @@ class Relative(Sensor):
 
     def measure(self, scene: Scene) -> Measured:
         """Return target minus observer; valid within range."""
-        xp, place, velocity = self.xp, scene.sight_block, scene.relative_velocity_block
-        limit = self.spec.max_range
-        valid = None if limit is None else dot(scene.sight, scene.sight) <= limit * limit
-        return xp.concat((place, velocity)), valid
+        values, limit = scene.relative_motion(), self.spec.max_range
+        return values, None if limit is None else dot(scene.sight, scene.sight) <= limit * limit
 
     def sort_key(self, values: Array) -> Array:
         """Return the squared distance, or the azimuth in world axes."""

@@ -42,8 +42,8 @@ class Scene:
         self._sight: Array = None
         self._relative_velocity: Array = None
         self._distance: Array = None
-        # Most vehicles here stay level; a turn about the vertical alone takes a third of the work.
-        self._level = not bool(xp.any(block[3:5]))
+        # Most vehicles stay level, and a turn about the vertical alone takes a third of the work; points do not turn.
+        self._level = not bool(xp.any(block[3:5] != 0.0))
 
     def _of_own(self, x: Array) -> Array:
         x = x[:, self._own]
@@ -70,12 +70,19 @@ class Scene:
     def _velocities(self) -> Array:
         """Return the velocity of everybody [m/s; world], (3, k, B)."""
         if self._world_velocity is None:
-            block = self._block
-            out = self.xp.empty((3, *block.shape[1:]), dtype=self.xp.float64)
-            attitude, velocity = (block[3], block[4], block[5], block[6]), (block[7], block[8], block[9])
-            out[0], out[1], out[2] = turn(attitude, velocity, level=self._level)
-            self._world_velocity = out
+            self._world_velocity = self.xp.empty((3, *self._block.shape[1:]), dtype=self.xp.float64)
+            self._turn_velocities(self._world_velocity)
         return self._world_velocity
+
+    def _turn_velocities(self, out: Array) -> None:
+        """Write the velocity of everybody [m/s; world] into an array (3, k, B)."""
+        block = self._block
+        if self._level and not bool(self.xp.any(block[5] != 0.0)):
+            out[...] = block[7:10]
+            out += 0.0  # as turning would: one zero of two
+            return
+        attitude, velocity = (block[3], block[4], block[5], block[6]), (block[7], block[8], block[9])
+        out[0], out[1], out[2] = turn(attitude, velocity, level=self._level)
 
     @property
     def own_velocity(self) -> Vector:
@@ -110,6 +117,15 @@ class Scene:
         """The same, component by component."""
         v = self.relative_velocity_block
         return (v[0], v[1], v[2])
+
+    def relative_motion(self) -> Array:
+        """Return line of sight and relative velocity in one array, (6, n, m, B)."""
+        motion = self.xp.empty((6, *self._block.shape[1:]), dtype=self.xp.float64)
+        motion[0:3] = self._block[0:3]
+        self._turn_velocities(motion[3:6])
+        both = self._of_targets(motion) - self._of_own(motion)
+        self._sight, self._relative_velocity = both[0:3], both[3:6]
+        return both
 
     @property
     def distance(self) -> Array:

@@ -62,7 +62,7 @@ class SharedTracks(Sensor):
 
     def measure(self, scene: Scene) -> Measured:
         """Return the pose of the senders."""
-        return scene.own.block[0:7] + 0.0, None
+        return scene.own.block[0:7], None
 
     @classmethod
     def instrument(cls, setting: SensorSetting) -> Instrument:
@@ -148,7 +148,7 @@ class _Senders:
         """Return what they send, float32 (W, k, B), and what of it is valid, bool (W, k, B)."""
         xp = self._xp
         values, valid = self.instrument.read(state, alive, stamp, sequence, taken)
-        pose = self._pose.apply(state.block[0:7, self._index] + 0.0, sequence)
+        pose = self._pose.apply(state.block[0:7, self._index], sequence)
         sent = alive[self._index]
         lost = self._timing.lost(sequence)
         sent = sent if lost is None else sent & ~lost
