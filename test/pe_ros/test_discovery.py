@@ -46,7 +46,7 @@ def test_the_users_files_stand(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.ros
-def test_the_middleware_accepts_the_profile(tmp_path: Path) -> None:
+def test_the_middleware_accepts_the_profile(ros_domain: int, tmp_path: Path) -> None:
     pytest.importorskip("rclpy", reason="needs ROS 2: install pe-ros[ros]")
     script = """
 import rclpy
@@ -56,8 +56,6 @@ rclpy.init()
 rclpy.create_node("node")
 """
     environment = {name: value for name, value in os.environ.items() if name not in discovery.USER_VARIABLES}
-    environment.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     command = [sys.executable, "-c", script]
     process = subprocess.run(
         command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -57,10 +57,7 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    if "ROS_DOMAIN_ID" not in os.environ:
-        monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+def environment(ros_domain: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.delenv(VARIABLE, raising=False)
     return dict(os.environ)
 
@@ -97,11 +94,9 @@ def wait_for(process: subprocess.Popen[str], line: str = "ready") -> None:
 
 class TestEnding:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_on_a_signal_is_clean_and_sends_a_stop(
-        self, start: Start, environment: dict[str, str], number: signal.Signals
-    ) -> None:
+    def test_on_a_signal_is_clean_and_sends_a_stop(self, start: Start, ros_domain: int, number: signal.Signals) -> None:
         context = Context()
-        rclpy.init(context=context, domain_id=int(environment["ROS_DOMAIN_ID"]))
+        rclpy.init(context=context, domain_id=ros_domain)
         node = rclpy.create_node("listener", context=context)
         heard: list[int] = []
         node.create_subscription(Int64, "stops", lambda message: heard.append(message.data), 1)

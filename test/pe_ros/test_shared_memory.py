@@ -50,7 +50,7 @@ def test_without_shared_memory_there_is_nothing_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.ros
-def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_left_alone() -> None:
+def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_left_alone(ros_domain: int) -> None:
     pytest.importorskip("rclpy", reason="needs ROS 2: install pe-ros[ros]")
     script = """
 import rclpy, sys
@@ -59,12 +59,10 @@ node = rclpy.create_node("owner")
 print(*{line.split()[-1] for line in open("/proc/self/maps") if "/dev/shm/fast" in line}, flush=True)
 sys.stdin.read()
 """
-    environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    domain = int(environment.get("ROS_DOMAIN_ID", 1 + os.getpid() % 100))
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", script],
-            env={**environment, "ROS_DOMAIN_ID": str(domain + offset)},  # in one domain they would share segments
+            env={**os.environ, "ROS_DOMAIN_ID": str(ros_domain + offset)},  # in one domain they would share segments
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,8 +12,7 @@ from .graph import Graph
 
 
 @pytest.fixture
-def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graph]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    made = Graph()
+def graph(ros_domain: int) -> Iterator[Graph]:
+    made = Graph(ros_domain)
     yield made
     made.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -22,9 +21,8 @@ ALL = QoSProfile(depth=1000)
 class Graph:
     """Nodes in a context and ROS domain of their own, and an executor that serves them."""
 
-    def __init__(self) -> None:
+    def __init__(self, domain: int) -> None:
         self.context = Context()
-        domain = int(os.environ.get("ROS_DOMAIN_ID", 1 + os.getpid() % 100))
         rclpy.init(context=self.context, domain_id=domain)
         self.executor = EventExecutor(context=self.context)
         self._nodes: list[Node] = []

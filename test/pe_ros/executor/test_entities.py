@@ -157,7 +157,7 @@ class TestEntities:
         publisher.publish(Int64())  # writes to no descriptor that now is someone else's
 
     @pytest.mark.parametrize(("hard", "end"), [(4096, "all heard"), (256, "see ulimit -n")])
-    def test_may_be_more_than_the_soft_limit_of_open_files(self, hard: int, end: str) -> None:
+    def test_may_be_more_than_the_soft_limit_of_open_files(self, ros_domain: int, hard: int, end: str) -> None:
         script = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, {hard}))

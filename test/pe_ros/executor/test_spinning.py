@@ -153,7 +153,7 @@ class TestSpinning:
         assert len(turns) <= allowed
 
     @pytest.mark.parametrize(("number", "end"), [(signal.SIGTERM, "shut down"), (signal.SIGINT, "interrupted")])
-    def test_ends_by_the_signal_handlers_of_rclpy(self, number: signal.Signals, end: str) -> None:
+    def test_ends_by_the_signal_handlers_of_rclpy(self, ros_domain: int, number: signal.Signals, end: str) -> None:
         script = """
 import rclpy
 from rclpy.executors import ExternalShutdownException
