@@ -8,6 +8,7 @@ from pe_sim import streams
 from pe_sim.arrays import Array
 from pe_sim.sensors.ahead import Ahead, put_rows
 from pe_sim.sensors.base import SensorSpec
+from pe_sim.sensors.setting import SensorSetting
 from pe_sim.timing import NEVER, Schedule, TickSchedule
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ class SensorTiming:
     Attributes:
         spec: the sensor's section of the file.
         schedule: when readings are taken.
-        keys: stream key of the sensor of each agent, int64 (n, B).
     """
 
     def __init__(self, engagement: Engagement, role: str, sensor: str, agents: list[int], xp: Any) -> None:
@@ -38,23 +38,21 @@ class SensorTiming:
         self.schedule: TickSchedule = Schedule(self.spec.rate, self.spec.phase).on_ticks(
             engagement.world.tick, engagement.horizon
         )
-        self._names = [streams.name_key(f"{engagement.agents[i]}/{sensor}") for i in agents]
+        first = engagement.role_ranges[role][0]
+        self._setting = SensorSetting(engagement, role, sensor, tuple(i - first for i in agents), xp)
         self._xp = xp
         self._random = self.spec.jitter > 0 or self.spec.dropout > 0.0
         self._delays = Ahead(xp, self._draw, 2)
-        self.keys: Array = None
         self._drop_keys: Array = None
         self._delay_keys: Array = None
         self._none: Array = None
 
     def reset(self, roots: Array, rows: Array | None) -> None:
         """Take the root keys of new episodes, int64 (R,), for the engagements ``rows`` (indices; None for all)."""
-        xp = self._xp
-        keys = xp.stack([streams.derive(roots, name) for name in self._names])
-        self.keys = put_rows(self.keys, keys, rows)
         if rows is None:
-            self._none = xp.zeros_like(keys)
+            self._none = self._xp.zeros((len(self._setting.numbers), roots.shape[0]), dtype=self._xp.int64)
         if self._random:
+            keys = self._setting.keys(roots)
             self._drop_keys = put_rows(self._drop_keys, streams.derive(keys, _DROP), rows)
             self._delay_keys = put_rows(self._delay_keys, streams.derive(keys, _DELAY), rows)
             self._delays.forget()

@@ -49,6 +49,11 @@ class Errors:
             bias_keys = self._bias.keys(streams.derive(keys, _BIAS))
             self._offset = put_rows(self._offset, self._bias.draw(bias_keys, 0), rows)
 
+    @property
+    def drawn(self) -> Errors | None:
+        """Itself, or None where nothing is ever drawn."""
+        return self if self._erroneous else None
+
     def _draw_white(self, numbers: Array) -> Array:
         return self._white.draw(self._keys, numbers)
 

@@ -64,17 +64,27 @@ class Inbox:
             self._pending: list[tuple[Reading, int]] = []
             self._earliest = int(NEVER)
             self._all_heard = False
+            self._forgotten: list[Array] = []
             return
-        self._values, self._valid = (xp.asarray(x, copy=True) for x in (self._values, self._valid))
+        # Most often a new reading for everybody comes before anybody looks: the values are cleared when they must be.
+        self._forgotten.append(rows)
         self._stamp, self._sequence = self._stamp + 0, self._sequence + 0
-        self._values[:, :, rows] = 0.0
-        self._valid[:, :, rows] = False
         self._stamp[:, rows] = -1
         self._sequence[:, rows] = -1
         self._all_heard = False
         for reading, _ in self._pending:
             reading.arrival[:, rows] = NEVER
         self._keep([(reading, _scalar(xp, reading.arrival, least=True)) for reading, _ in self._pending])
+
+    def _forget(self) -> None:
+        """Clear the values of the engagements that were forgotten."""
+        if not self._forgotten:
+            return
+        self._values, self._valid = (self._xp.asarray(x, copy=True) for x in (self._values, self._valid))
+        for rows in self._forgotten:
+            self._values[:, :, rows] = 0.0
+            self._valid[:, :, rows] = False
+        self._forgotten = []
 
     def _keep(self, pending: list[tuple[Reading, int]]) -> None:
         """Keep the readings that will still arrive for anybody, each with its first arrival."""
@@ -130,7 +140,9 @@ class Inbox:
             self._stamp = self._still + reading.stamp
             self._sequence = self._still + reading.sequence
             self._all_heard = True
+            self._forgotten = []
             return newer
+        self._forget()
         self._values = xp.where(newer, reading.values, self._values)
         self._valid = xp.where(newer, reading.valid, self._valid)
         self._stamp = xp.where(newer, reading.stamp, self._stamp)
@@ -139,6 +151,7 @@ class Inbox:
 
     def view(self, now: Array) -> SensorView:
         """Return what is known at an instant [ns], int64 (B,)."""
+        self._forget()
         age = now - self._stamp if self._all_heard else self._xp.where(self._stamp >= 0, now - self._stamp, -1)
         return SensorView(self._values, self._valid, self._stamp, self._sequence, age)
 

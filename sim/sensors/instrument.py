@@ -122,14 +122,13 @@ class DirectInstrument(Instrument):
     def reset(self, roots: Array, rows: Array | None) -> None:
         """Take the keys of new episodes and forget what the kind remembers."""
         xp = self._xp
-        keys = self._setting.keys(roots)
         if rows is None:
-            self._all_valid = xp.ones((self.width, *keys.shape), dtype=xp.bool)
-        self._errors.reset(keys, rows)
+            self._all_valid = xp.ones((self.width, len(self._setting.numbers), roots.shape[0]), dtype=xp.bool)
         self._sensor.reset(rows, self._all_valid.shape[2])
-        for part in (self._misses, self._false_alarms):
-            if part is not None:
-                part.reset(keys, rows)
+        parts = [part for part in (self._errors.drawn, self._misses, self._false_alarms) if part is not None]
+        keys = self._setting.keys(roots) if parts else None
+        for part in parts:
+            part.reset(keys, rows)
 
     def read(
         self, state: State, alive: Array, stamp: Array, sequence: Array, taken: Array | None

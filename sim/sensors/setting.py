@@ -61,7 +61,12 @@ class SensorSetting:
 
     def keys(self, roots: Array) -> Array:
         """Return the stream keys of this sensor of each agent, int64 (n, R), from the episodes' root keys (R,)."""
-        return self.xp.stack([streams.derive(roots, streams.name_key(f"{name}/{self.sensor}")) for name in self.names])
+        return streams.derive(roots, self._name_keys)
+
+    @cached_property
+    def _name_keys(self) -> Array:
+        keys = [[streams.name_key(f"{name}/{self.sensor}")] for name in self.names]
+        return self.xp.asarray(keys, dtype=self.xp.int64)
 
 
 def index_of(indices: list[int]) -> slice | list[int]:
