@@ -12,7 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
 
-#: Set to 1, the process ends with its parent, to 0 it does not; unset, it does if a ros2 command started it.
+#: Set to 1, the process ends with its parent, to 0 it does not, to another number with the process of that number;
+#: unset, it ends with its parent if that is a ros2 command.
 VARIABLE = "PE_ROS_END_WITH_PARENT"
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PARENT_PERIOD = 0.5  # [s]
@@ -48,8 +49,9 @@ class EndRequest:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 self._former[number] = signal.signal(number, self._on_signal)
-            if ends_with_parent():
-                self._start(self._watch_parent, os.getppid())
+            process = lives_with()
+            if process is not None:
+                self._start(self._watch_process, process)
         return self
 
     def __exit__(self, *error: object) -> Literal[False]:
@@ -77,12 +79,13 @@ class EndRequest:
     def _start(self, target: Callable[..., None], *arguments: Any) -> None:
         threading.Thread(target=target, args=arguments, name=target.__name__.strip("_"), daemon=True).start()
 
-    def _watch_parent(self, parent: int) -> None:
-        """Signal this process when its parent is gone."""
-        while not self._done.wait(_PARENT_PERIOD):
-            if os.getppid() != parent:
-                os.kill(os.getpid(), signal.SIGTERM)
+    def _watch_process(self, process: int) -> None:
+        """Signal this process when the other, its parent or one before that, is gone."""
+        is_parent = os.getppid() == process
+        while _exists(process) and (os.getppid() == process or not is_parent):
+            if self._done.wait(_PARENT_PERIOD):
                 return
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _limit_time(self) -> None:
         """End the process if it does not end by itself."""
@@ -91,10 +94,23 @@ class EndRequest:
             os._exit(1)
 
 
-def ends_with_parent() -> bool:
-    """Whether this process is to end when its parent does: one started in a shell lives on, as with nohup."""
+def lives_with() -> int | None:
+    """Return the process with whose end this one is to end: one started in a shell lives on, as with nohup."""
     choice = os.environ.get(VARIABLE, "")
-    return choice == "1" if choice in ("0", "1") else _is_ros2_command(os.getppid())
+    if choice.isdecimal() and int(choice) > 1:
+        return int(choice)
+    ends = choice == "1" if choice in ("0", "1") else _is_ros2_command(os.getppid())
+    return os.getppid() if ends else None
+
+
+def _exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
 
 
 def _is_ros2_command(process: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from pe_ros.discovery import PROFILE_VARIABLES, use_profile
+from pe_ros.end_request import SIGNALS
 from pe_ros.end_request import VARIABLE as END_WITH_PARENT
 from pe_ros.launch_arguments import Launch, LaunchArgument, check_names
 from pe_ros.run_node import MISCONFIGURED
@@ -35,23 +37,24 @@ OF_LAUNCH = (
 
 
 def describe(
-    file: Path, arguments: Sequence[LaunchArgument], plan: Callable[[dict[str, str], Path], Launch]
+    file: Path, arguments: Sequence[LaunchArgument], plan: Callable[[dict[str, str]], Launch]
 ) -> LaunchDescription:
     """Return the description that a launch file gives.
 
     Args:
-        file: the launch file, in the same tree as the shipped engagements.
+        file: the launch file.
         arguments: its arguments.
-        plan: given their values and the directory of the shipped engagement files, says what to start.
+        plan: given their values, says what to start.
     """
 
     def start(context: LaunchContext) -> list[Action]:
         if _is_launched(file):
+            _end_on_sigterm(context)
             given = [argument.partition(":=")[0] for argument in context.argv]
             check_names([name for name in given if name not in OF_LAUNCH], arguments)
         values = {one.name: context.launch_configurations[one.name] for one in arguments}
-        launch = plan(values, file.parent.parent / "config" / "engagements")
-        return [*(LogInfo(msg=note) for note in launch.notes), *_Processes(launch, values).actions(context)]
+        launch = plan(values)
+        return [*(LogInfo(msg=note) for note in launch.notes), *_Processes(launch, values).actions()]
 
     return LaunchDescription([*map(_declaration, arguments), OpaqueFunction(function=start)])
 
@@ -78,11 +81,11 @@ class _Processes:
         self._values = values
         self._launch = launch
         self._nodes = [self._node(spec) for spec in launch.specs]
+        self._running = len(self._nodes)
         self._failures: list[str] = []
 
-    def actions(self, context: LaunchContext) -> list[Action]:
+    def actions(self) -> list[Action]:
         """Return the actions that start and watch the processes."""
-        end_on_sigterm(context)
         watch = [
             RegisterEventHandler(OnProcessExit(target_action=node, on_exit=self._on_exit(spec)))
             for spec, node in zip(self._launch.specs, self._nodes, strict=True)
@@ -108,11 +111,12 @@ class _Processes:
     def _on_exit(self, spec: NodeSpec) -> Callable[[ProcessExited, LaunchContext], list[Action]]:
         def handle(event: ProcessExited, context: LaunchContext) -> list[Action]:
             code = event.returncode
-            simulation = spec.executable == "sim_node"
+            if context.is_shutdown and -code in SIGNALS:
+                code = 0  # told to end before it could even hear that
+            self._running -= 1
             if code:
                 self._failures.append(f"{spec.name} has ended with {_how(code)}")
-            ends = simulation or code == MISCONFIGURED or (spec.executable == "recorder_node" and code > 0)
-            if ends or context.is_shutdown:
+            if _ends_all(spec, code) or context.is_shutdown or not self._running:
                 self._fail_if_any_has()
                 return [] if context.is_shutdown else [Shutdown(reason="the engagement is over")]
             return [LogInfo(msg=f"{spec.name} has ended with {_how(code)}; the others go on")]
@@ -139,6 +143,11 @@ class _Processes:
         return [EmitEvent(event=SignalProcess(signal_number=signal.SIGINT, process_matcher=lambda one: one in running))]
 
 
+def _ends_all(spec: NodeSpec, code: int) -> bool:
+    """Whether the end of a process with an exit code is the end of all."""
+    return spec.executable == "sim_node" or code == MISCONFIGURED or (spec.executable == "recorder_node" and code > 0)
+
+
 def _how(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
@@ -153,17 +162,17 @@ def _environment() -> dict[str, str]:
     environment = dict(os.environ)
     use_profile(environment)
     chosen = {name: environment[name] for name in PROFILE_VARIABLES if name in environment}
-    return {END_WITH_PARENT: os.environ.get(END_WITH_PARENT, "1"), **chosen}
+    return {END_WITH_PARENT: os.environ.get(END_WITH_PARENT, str(os.getpid())), **chosen}
 
 
-def end_on_sigterm(context: LaunchContext) -> None:
+def _end_on_sigterm(context: LaunchContext) -> None:
     """Have SIGTERM (systemd, a container that is stopped) end the launch as Ctrl-C does: nodes first, exit code 0.
 
-    `ros2 launch` by itself leaves its processes behind on SIGTERM. The handler of its signals has no public name; where
-    it is not found, the nodes notice that they are orphans and end by themselves.
+    `ros2 launch` by itself dies of SIGTERM and leaves its processes behind. What handles its signals has no public
+    name; where it is not found that stays so, and the nodes notice that they are orphans and end by themselves.
     """
     manager = getattr(AsyncSafeSignalManager, "_AsyncSafeSignalManager__current", None)
-    if manager is None:
+    if manager is None or threading.current_thread() is not threading.main_thread():
         return
 
     def end(_: int) -> None:
@@ -171,3 +180,4 @@ def end_on_sigterm(context: LaunchContext) -> None:
             context.emit_event_sync(ShutdownEvent(reason="SIGTERM"))
 
     manager.handle(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, lambda *_: None)  # the manager hears only of signals that are not left to kill

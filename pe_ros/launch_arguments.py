@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from pe_ros import topics
+from pe_ros.shipped import engagement_file, engagement_path
 from pe_ros.specs import NodeSpec, Options, agent_specs, engagement_specs
 from pe_sim.engagement import Engagement, load
 from pe_sim.errors import EngagementError, RosError
@@ -181,19 +182,18 @@ class Launch:
     notes: list[str]
 
 
-def pursuit_sim(values: Mapping[str, str], shipped: Path) -> Launch:
+def pursuit_sim(values: Mapping[str, str]) -> Launch:
     """Return what pursuit_sim.launch.py is to start.
 
     Args:
         values: its arguments.
-        shipped: directory of the shipped engagement files.
 
     Raises:
         PeError: for a value or a file that cannot be used.
     """
     values = checked(values, PURSUIT_SIM)
     overrides = mapping(values["overrides"], "overrides")
-    path = find_engagement(values["engagement"], values["world"], shipped)
+    path = find_engagement(values["engagement"], values["world"]).absolute()
     engagement = load(path, overrides or None)
     if values["world"] not in ("", engagement.world.backend):
         rule = f"is not the world of {path.name}, which is {engagement.world.backend}"
@@ -214,19 +214,18 @@ def pursuit_sim(values: Mapping[str, str], shipped: Path) -> Launch:
     return Launch(specs, engagement, options, [], notes)
 
 
-def agent(values: Mapping[str, str], shipped: Path) -> Launch:
+def agent(values: Mapping[str, str]) -> Launch:
     """Return what agent.launch.py is to start: one agent's sensors, policy and gate.
 
     Args:
         values: its arguments.
-        shipped: directory of the shipped engagement files.
 
     Raises:
         PeError: for a value or a file that cannot be used.
     """
     values = checked(values, AGENT)
     overrides = mapping(values["overrides"], "overrides")
-    path = find_engagement(values["engagement"], "", shipped)
+    path = find_engagement(values["engagement"], "").absolute()
     engagement = load(path, overrides or None)
     name = values["agent"]
     if name not in engagement.agents:
@@ -249,36 +248,28 @@ def agent(values: Mapping[str, str], shipped: Path) -> Launch:
     return Launch(specs, engagement, options, remap, [f"{name} of {engagement.engagement}: {path}"])
 
 
-def find_engagement(name: str, world: str, shipped: Path) -> Path:
+def find_engagement(name: str, world: str) -> Path:
     """Return the path of an engagement file.
 
     Args:
-        name: a path, the name of a shipped file with or without '.yaml', or '' for a shipped one of the world.
+        name: a path, the name of a shipped file, or '' for a shipped one of the world.
         world: backend, where no name is given; '' for the default.
-        shipped: directory of the shipped files.
 
     Raises:
-        RosError: if there is none; with the names there are.
+        EngagementError: if there is no shipped engagement of this name.
+        RosError: if there is none of this world.
     """
-    if not name:
-        return _default_of(world or DEFAULT_WORLD, shipped)
-    path = Path(name).expanduser()
-    if path.is_file():
-        return path.resolve()
-    candidate = shipped / f"{name.removesuffix('.yaml')}.yaml"
-    if path.name == name and candidate.is_file():
-        return candidate
-    names = [file.stem for file in sorted(shipped.glob("*.yaml"))]
-    rule = "is neither a file nor a shipped engagement"
-    raise RosError("launch argument engagement", rule, name, nearest(name, names))
+    if name:
+        return engagement_path(name.removesuffix(".yaml") if "/" not in name and not Path(name).exists() else name)
+    world = world or DEFAULT_WORLD
+    if world in DEFAULTS:
+        return engagement_file(DEFAULTS[world])
+    return _first_of(world, engagement_file(DEFAULTS[DEFAULT_WORLD]).parent)
 
 
-def _default_of(world: str, shipped: Path) -> Path:
-    default = shipped / f"{DEFAULTS.get(world, '')}.yaml"
-    if default.is_file():
-        return default
+def _first_of(world: str, directory: Path) -> Path:
     backends: dict[str, Path] = {}
-    for path in sorted(shipped.glob("*.yaml")):
+    for path in sorted(directory.glob("*.yaml")):
         with suppress(EngagementError):  # of a world that needs a library which is not installed
             backends.setdefault(load(path).world.backend, path)
     if world not in backends:
