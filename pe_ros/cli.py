@@ -118,7 +118,8 @@ def engage(  # noqa: PLR0913, PLR0917 - one parameter per option
         changes = parse_changes(set_keys)
         options = Options(
             engagement=str(engagement_path(str(file))), pace=pace, realtime_factor=factor,
-            seed=-1 if seed is None else seed, episodes=episodes, record=str(record) if record else "", overrides=json.dumps(changes) if changes else "",
+            seed=-1 if seed is None else seed, episodes=episodes,
+            record=str(record) if record else "", overrides=json.dumps(changes) if changes else "",
         )
         console = Console()
         results = run_engagement(options, console, progress=not quiet)
