@@ -52,7 +52,11 @@ def _astype(x: Array, dtype: Any) -> Array:
 
 
 def _any(x: Array, axis: int | None = None) -> Array:
-    return np.bool_(np.count_nonzero(x)) if axis is None else np.logical_or.reduce(x, axis=axis)
+    if axis is not None:
+        return np.logical_or.reduce(x, axis=axis)
+    if x.dtype == np.bool_:
+        return np.bool_(np.count_nonzero(x))
+    return np.bool_(x.size) and ((x.max() != 0) | (x.min() != 0))  # vectorised, as counting numbers is not
 
 
 def _all(x: Array, axis: int | None = None) -> Array:
@@ -86,6 +90,11 @@ def batch_first(x: Array) -> Array:
     if x.ndim == 2:
         return x.T
     return x.transpose(2, 1, 0) if isinstance(x, np.ndarray) else x.permute(2, 1, 0)
+
+
+def copy_of(x: Array) -> Array:
+    """Return an independent copy of an array."""
+    return x.copy() if isinstance(x, np.ndarray) else x.clone()
 
 
 def dot(a: Vector, b: Vector) -> Array:

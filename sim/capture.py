@@ -103,15 +103,16 @@ class Capture:
         return self._needed > 0 or self._spec.swept
 
     def reset(self, relative: Array, rows: Array | None) -> None:
-        """Begin episodes in the given engagements (indices; None for all) with the relative positions at the start."""
+        """Begin episodes in engagements (indices (R,); None for all) with the relative positions (axes, P, E, R)."""
         if not self.remembers:
             return
-        if rows is None or self._since is None:
+        if rows is None:
             self._since = self._xp.full(relative.shape[2:], NEVER, dtype=self._xp.int64)
             self._before = relative + 0.0
             return
         self._since[:, rows] = NEVER
-        self._before[..., rows] = relative[..., rows]
+        self._before = self._before + 0.0
+        self._before[..., rows] = relative
 
     def judge(self, scene: Scene, tick: Array) -> tuple[Array | None, Array | None]:
         """Return who is caught at a tick and whose presence counts, or None and None where nobody is.

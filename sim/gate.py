@@ -44,6 +44,9 @@ class ActionGate:
         xp: array namespace.
         path: where the limits stand in the file, for errors.
 
+    Attributes:
+        open: whether every choice of a discrete action passes.
+
     Raises:
         EngagementError: if a limit names no action value or is empty.
     """
@@ -65,6 +68,13 @@ class ActionGate:
         self._high = xp.asarray(high)[:, None, None]
         self._step = xp.asarray(step)[:, None, None] if np.isfinite(step).any() else None
         self._none: Array = None
+        self.open = self._is_open()
+
+    def _is_open(self) -> bool:
+        """Return whether every choice of a discrete action passes."""
+        action = self.action
+        whole = bool((self.low == action.low).all()) and bool((self.high == action.high).all())
+        return action.discrete and whole and self._step is None
 
     def check(self, values: Array, previous: Array, has_previous: Array) -> tuple[Array, Array]:
         """Return the action let through and the gate bits.
@@ -82,7 +92,7 @@ class ActionGate:
         allowed = xp.maximum(xp.minimum(xp.round(values) if self.action.discrete else values, self._high), self._low)
         same = allowed == values
         if self._step is None and bool(xp.all(same)):
-            return allowed, self._untouched(values.shape[1:])
+            return allowed, self.untouched(values.shape[1:])
         finite = xp.all(xp.isfinite(values), axis=0)
         rest = xp.where(has_previous, previous, xp.clip(xp.zeros_like(values), self._low, self._high))
         allowed = xp.where(finite, allowed, rest)
@@ -94,7 +104,7 @@ class ActionGate:
             allowed = slow
         return allowed, bits
 
-    def _untouched(self, shape: tuple[int, ...]) -> Array:
+    def untouched(self, shape: tuple[int, ...]) -> Array:
         """Return Gate.NONE for all; nobody may write into it."""
         if self._none is None or self._none.shape != shape:
             self._none = self._xp.zeros(shape, dtype=self._xp.int64)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pe_sim.actions import ActionSpec, Mode
-from pe_sim.arrays import Array
+from pe_sim.arrays import Array, copy_of
 from pe_sim.timing import NEVER
 from pe_sim.worlds.base import Command
 
@@ -39,8 +39,9 @@ class _Pending:
 class ActionHold:
     """Actions of the n agents of one role in B engagements.
 
-    Before the first action has taken effect the agents coast. Instants are those of each engagement; ``elapsed`` is
-    a time [ns] that runs evenly for the whole batch, by which the hold knows when it need not look at all.
+    Before the first action has taken effect the agents coast. A stop holds until the next action, whatever the
+    validity. Instants are those of each engagement; ``elapsed`` is a time [ns] that runs evenly for the whole batch, by
+    which the hold knows when it need not look at all.
 
     Attributes:
         newest: last action submitted, float32 (A, n, B).
@@ -54,7 +55,8 @@ class ActionHold:
         self._valid_for = spec.valid_for
         self._expired = EXPIRED[spec.action.on_expiry]
         self._shape = (action.size, agents, batch)
-        self._execute = xp.zeros((agents, batch), dtype=xp.int8)
+        self._execute = xp.full((agents, batch), int(Mode.EXECUTE), dtype=xp.int8)
+        self._coast = xp.full((agents, batch), int(Mode.COAST), dtype=xp.int8)
         self.reset(None)
 
     def reset(self, rows: Array | None) -> None:
@@ -65,21 +67,28 @@ class ActionHold:
         self._latest: int | None = None
         if rows is None:
             self._values = xp.zeros(self._shape, dtype=xp.float32)
-            self._mode = xp.full(shape, int(Mode.COAST), dtype=xp.int8)
+            self._mode = self._coast
             self._stamp = xp.full(shape, -1, dtype=xp.int64)
             self._effect = xp.full(shape, NEVER, dtype=xp.int64)
+            self._all_at: Array | None = None
             self.newest = xp.zeros(self._shape, dtype=xp.float32)
             self.decided = xp.zeros(shape, dtype=xp.bool)
             self.stale = xp.zeros(shape, dtype=xp.int64)
             self._pending: list[_Pending] = []
             return
-        if self._mode is self._execute:
-            self._mode = self._execute + 0
-        for array, value in (
-            (self._values, 0.0), (self._mode, int(Mode.COAST)), (self._stamp, -1), (self._effect, NEVER),
-            (self.newest, 0.0), (self.decided, False), (self.stale, 0),
-        ):
-            array[..., rows] = value
+        if self._mode is not self._coast:
+            self._mode = copy_of(self._mode)
+            self._mode[:, rows] = int(Mode.COAST)
+        if self._all_at is None:
+            self._stamp[:, rows] = -1
+            self._effect[:, rows] = NEVER
+        else:
+            self._all_at = copy_of(self._all_at)
+            self._all_at[rows] = -1
+        for array in (self._values, self.newest):
+            array[..., rows] = 0.0
+        self.decided[:, rows] = False
+        self.stale[:, rows] = 0
         for pending in self._pending:
             pending.effect[..., rows] = NEVER
 
@@ -101,41 +110,52 @@ class ActionHold:
         everyone = bool(xp.all(where))
         self.newest = values if everyone else xp.where(where, values, self.newest)
         self.decided = where | self.decided
-        by_the_file = effect is None
-        mode = self._execute if mode is None else mode + self._execute
-        if effect is None:
-            effect = stamp + self._latency
-        newer = elapsed is not None and elapsed != self._latest
-        self._latest = elapsed
-        if everyone and by_the_file and newer and self._latency == 0 and not self._pending:
+        if everyone and effect is None and mode is None and self._is_next(elapsed):
             # The common case in training: all decide, at once in effect; 'command' has nothing to merge.
-            self._values, self._mode = values, mode
-            self._stamp = stamp + xp.zeros_like(self._stamp)
-            self._effect = self._stamp + 0
-            self._command = None
+            assert elapsed is not None
+            self._values, self._mode, self._all_at = values, self._execute, stamp
+            self._command, self._next = Command(values, None), elapsed + self._valid_for
             return
-        stamp = stamp + xp.zeros_like(self._stamp)
-        effect = xp.where(where, effect, NEVER)
-        first = 0 if elapsed is None or not by_the_file else elapsed + self._latency
-        self._pending.append(_Pending(values, mode, stamp, effect, first))
+        self._settle()
+        first = 0 if elapsed is None or effect is not None else elapsed + self._latency
+        effect = xp.where(where, stamp + self._latency if effect is None else effect, NEVER)
+        mode = self._execute if mode is None else mode + self._execute
+        self._pending.append(_Pending(values, mode, stamp + xp.zeros_like(self._stamp), effect, first))
         self._next = min(self._next, first)
+
+    def _is_next(self, elapsed: int | None) -> bool:
+        """Return whether actions put now take effect now, and nothing else can."""
+        if elapsed is None or elapsed == self._latest:
+            return False
+        self._latest = elapsed
+        return self._latency == 0 and not self._pending
+
+    def _settle(self) -> None:
+        """Write out the stamps of actions that all agents took at once."""
+        if self._all_at is not None:
+            self._stamp = self._all_at + self._xp.zeros_like(self._stamp)
+            self._effect = self._xp.where(self._stamp >= 0, self._stamp, NEVER)
+            self._all_at = None
 
     def command(self, now: Array, elapsed: int | None = None) -> Command:
         """Return the action in effect at an instant [ns], int64 (B,). Ask once per tick, in order."""
         if self._command is not None and elapsed is not None and elapsed < self._next:
             return self._command
         xp = self._xp
+        self._settle()
         if self._pending:
             self._take_effect(now, elapsed)
         upcoming = [pending.first for pending in self._pending]
         mode = self._mode
         if self._expired is not Mode.EXECUTE:
             left = self._effect - now + self._valid_for
-            expired = (left <= 0) & (self._stamp >= 0)
+            # A stop does not expire: an agent that is being stopped must not coast on at the speed it still has.
+            expires = (self._stamp >= 0) & (self._mode != int(Mode.STOP))
+            expired = expires & (left <= 0)
             if bool(xp.any(expired)):
                 mode = xp.where(expired, xp.asarray(int(self._expired), dtype=xp.int8), mode)
             # Every engagement that runs moves on by one tick a tick: the least time left is time until then.
-            soonest = xp.min(xp.where(expired | (self._stamp < 0), NEVER, left))
+            soonest = xp.min(xp.where(expires & ~expired, left, NEVER))
             upcoming.append((elapsed or 0) + int(soonest))
         self._next = min(upcoming, default=int(NEVER))
         plain = mode is self._execute or not bool(xp.any(mode != int(Mode.EXECUTE)))
@@ -168,9 +188,11 @@ class ActionHold:
     @property
     def effect(self) -> Array:
         """Instant at which the action in effect took effect [ns], int64 (n, B); NEVER before the first."""
+        self._settle()
         return self._effect
 
     @property
     def stamp(self) -> Array:
         """Instant for which the action in effect was decided [ns], int64 (n, B); -1 before the first."""
+        self._settle()
         return self._stamp

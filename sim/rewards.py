@@ -95,6 +95,10 @@ class Events:
     dealt: Array | None = None
     taken: Array | None = None
 
+    def of_rows(self, rows: Array) -> Events:
+        """Return what happened in some engagements, by indices."""
+        return Events(**{name: None if value is None else value[..., rows] for name, value in vars(self).items()})
+
 
 class Rewards:
     """Computes the rewards of one tick for a batch.

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pe_sim.air_combat import COMBAT_OUTCOMES, CombatSpec, Guns, loss_of
-from pe_sim.arrays import Array
+from pe_sim.arrays import Array, copy_of
 from pe_sim.capture import Capture, CaptureSpec, Scene
 from pe_sim.quantities import Duration
 from pe_sim.regions import Region
@@ -27,6 +27,9 @@ OUTCOMES = ("", "capture", "timeout", "failure", "aborted", "stopped", "escape",
 """Names of the outcome codes; '' while running. 'failure': every agent of a side ended by its own motion."""
 
 RUNNING, CAPTURE, TIMEOUT, FAILURE, ABORTED, STOPPED, ESCAPE, *COMBAT_CODES = range(len(OUTCOMES))
+
+NOBODY: tuple[int, ...] = ()
+"""No engagement, where indices of some are expected."""
 
 FAR = 1e9
 """Distance [m] that stands for 'no opponent'."""
@@ -166,21 +169,35 @@ class Rules:
             scales=scales_of(engagement) if engagement.rules.rewards.normalise else None,
         )
 
-    def reset(self, state: State, rows: Array | None) -> Array:
-        """Begin episodes in the given engagements (indices; None for all); return the distances, (P, E, B)."""
-        relative, distance = self._measure(state)
-        self._capture.reset(relative, rows)
+    def reset(self, state: State, rows: Array | None, distances: Array | None = None) -> Array:
+        """Begin episodes in the given engagements (indices; None for all).
+
+        Args:
+            state: state at the start.
+            rows: which engagements.
+            distances: those of all engagements so far [m], (P, E, B).
+
+        Returns:
+            The distances with those of ``rows`` renewed.
+        """
+        if rows is None or distances is None:
+            relative, distance = self._measure(state.block)
+        else:
+            relative, fresh = self._measure(state.block[: self._axes, :, rows])
+            distance = distances + 0.0
+            distance[:, :, rows] = fresh
+        self._capture.reset(relative, None if distances is None else rows)
         if self.guns is not None:
             self.guns.reset(distance.shape[-1], rows)
         return distance
 
     def distances(self, state: State) -> Array:
         """Return the distance of each pursuer to each evader [m], (P, E, B)."""
-        return self._measure(state)[1]
+        return self._measure(state.block)[1]
 
-    def _measure(self, state: State) -> tuple[Array, Array]:
-        """Return pursuer minus evader [m; world], (axes, P, E, B), and its length, (P, E, B)."""
-        place = state.block[: self._axes]
+    def _measure(self, block: Array) -> tuple[Array, Array]:
+        """Return pursuer minus evader [m; world], (axes, P, E, B), and its length, (P, E, B), from a state's memory."""
+        place = block[: self._axes]
         relative = place[:, self._pursuers][:, :, None] - place[:, self._evaders][:, None]
         square = relative * relative
         total = square[0] + square[1]
@@ -200,11 +217,10 @@ class Rules:
             clock: the tick's number where it is one for all engagements, else None.
             everyone: whether all agents are known to be alive before it.
         """
-        xp = self._xp
-        relative, distance = self._measure(state)
+        relative, distance = self._measure(state.block)
         before = None if everyone else alive
         crashed = None if failed is None else failed & alive
-        if crashed is not None and not bool(xp.any(crashed)):
+        if crashed is not None and not bool(self._xp.any(crashed)):
             crashed = None
         after = alive if crashed is None else alive & ~crashed
         fire = None if self.guns is None else self.guns.fire(state, after)
@@ -213,26 +229,59 @@ class Rules:
         caught, captors = self._caught(state, relative, distance, in_play, (chasing, running), tick)
         escaped = self._escaped(state, running, caught)
         timeout = None if clock is not None and clock < self._horizon else tick >= self._horizon
-        events = Events(caught, captors, escaped, crashed)
-        events.dealt, events.taken = (None, None) if fire is None else (fire.dealt, fire.taken)
-        nearest_to = self._nearest(distance, in_play) if self._rewards.needs_nearest else None
-        shape = (self._agents, distance.shape[-1])
-        nothing_happened = caught is None and escaped is None and crashed is None and fire is None and timeout is None
-        if nothing_happened and everyone:
-            terminated, outcome, nothing = self._calm(shape)
-            rewards = nothing
-            if not self._rewards.only_events:
-                rewards = self._rewards.of_tick(state, nearest_to, events, None, shape)
-            return Verdict(alive, terminated, terminated, outcome, rewards, distance, quiet=True)
-        after = self._out_of_play(after, caught, escaped)
+        events = Events(caught, captors, escaped, crashed, timeout)
         if fire is not None:
+            events.dealt, events.taken = fire.dealt, fire.taken
             after = after & ~fire.destroyed
-        terminated, outcome = self._ended(after, caught, escaped)
-        truncated = terminated & False if timeout is None else timeout & ~terminated
-        events.timeout = truncated
+        nearest_to = self._nearest(distance, in_play) if self._rewards.needs_nearest else None
+        rows = None if fire is not None else self._concerned(events)
+        if rows is None or 4 * len(rows) > distance.shape[-1]:
+            return self._settle(state, after, before, events, nearest_to, distance)
+        return self._settle_few(rows, (state, after, before, events, nearest_to, distance))
+
+    def _concerned(self, events: Events) -> Array:
+        """Return the engagements in which anything happened, indices."""
+        xp, concerned = self._xp, events.timeout
+        for happened in (events.caught, events.escaped, events.crashed):
+            if happened is not None:
+                somebody = happened[0] if happened.shape[0] == 1 else xp.any(happened, axis=0)
+                concerned = somebody if concerned is None else concerned | somebody
+        return NOBODY if concerned is None else xp.nonzero(concerned)[0]
+
+    def _settle(
+        self, state: State, alive: Array, before: Array | None, events: Events, nearest_to: Array | None,
+        distance: Array,
+    ) -> Verdict:
+        """Draw the conclusions from what happened; ``alive`` are those who neither crashed nor were shot down."""
+        xp = self._xp
+        after = self._out_of_play(alive, events.caught, events.escaped)
+        terminated, outcome = self._ended(after, events.caught, events.escaped)
+        truncated = terminated & False if events.timeout is None else events.timeout & ~terminated
         outcome = xp.where(truncated, TIMEOUT, outcome)
-        rewards = self._rewards.of_tick(state, nearest_to, events, before, shape)
+        events.timeout = truncated
+        rewards = self._rewards.of_tick(state, nearest_to, events, before, (self._agents, distance.shape[-1]))
         return Verdict(after, terminated, truncated, outcome, rewards, distance)
+
+    def _settle_few(self, rows: Array, what: tuple[State, Array, Array | None, Events, Array | None, Array]) -> Verdict:
+        """Draw the conclusions where only in a few engagements anything happened: the same, with less work."""
+        state, alive, before, events, nearest_to, distance = what
+        shape = (self._agents, distance.shape[-1])
+        not_ended, still_running, nothing = self._calm(shape)
+        rewards = nothing
+        if not self._rewards.only_events:
+            rewards = self._rewards.of_tick(state, nearest_to, Events(), before, shape)
+        verdict = Verdict(alive, not_ended, not_ended, still_running, rewards, distance, quiet=len(rows) == 0)
+        if verdict.quiet:
+            return verdict
+        few = self._settle(
+            State(state.block[:, :, rows]), alive[:, rows], None if before is None else before[:, rows],
+            events.of_rows(rows), None if nearest_to is None else nearest_to[:, rows], distance[:, :, rows],
+        )
+        for name in ("alive", "terminated", "truncated", "outcome", "rewards"):
+            whole = copy_of(getattr(verdict, name))
+            whole[..., rows] = getattr(few, name)
+            setattr(verdict, name, whole)
+        return verdict
 
     def _calm(self, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
         """Return 'not ended', 'running' and 'no reward' for a batch; nobody may write into them."""
@@ -265,7 +314,7 @@ class Rules:
     def _out_of_play(self, alive: Array, caught: Array | None, escaped: Array | None) -> Array:
         if caught is None and escaped is None:
             return alive
-        after = self._xp.asarray(alive, copy=True)
+        after = copy_of(alive)
         for gone in (caught, escaped):
             if gone is not None:
                 after[self._evaders] = after[self._evaders] & ~gone

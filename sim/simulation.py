@@ -27,7 +27,7 @@ from pe_sim.hold import ActionHold
 from pe_sim.perception import Perception, Triggers
 from pe_sim.rules import RUNNING, Rules, Verdict
 from pe_sim.state import State
-from pe_sim.timing import NEVER, seconds
+from pe_sim.timing import seconds
 from pe_sim.worlds.base import Command, World
 
 
@@ -139,7 +139,7 @@ class Simulation:
         self.outcome[where] = RUNNING
         self.truncated[where] = False
         self.rewards[:, where] = 0.0
-        self.distances = self.rules.reset(self.state, rows)
+        self.distances = self.rules.reset(self.state, rows, self.distances)
         for role in self.roles.values():
             role.hold.reset(rows)
             role.triggers.reset(roots, rows)
@@ -151,10 +151,9 @@ class Simulation:
         self._clock = 0 if rows is None else self._common_tick()
 
     def _common_tick(self) -> int | None:
-        """Return the tick that all running engagements are at, None where they are at different ones."""
-        xp = self.xp
-        first = int(xp.min(xp.where(self.running, self.tick, NEVER)))
-        return first if first == int(xp.max(xp.where(self.running, self.tick, -1))) else None
+        """Return the tick that all engagements are at, None where they are at different ones."""
+        first = int(self.tick[0])
+        return first if self.batch == 1 or first == int(self.xp.max(self.tick)) == int(self.xp.min(self.tick)) else None
 
     def sense(self, only: Array | None = None) -> None:
         """Take the readings due now and deliver those that have arrived. Call once per tick.
@@ -178,19 +177,23 @@ class Simulation:
         due = due & self.alive[runtime.first : runtime.last] & self.running
         return due if bool(self.xp.any(due)) else None
 
-    def submit(self, role: str, values: Array, due: Array) -> Array:
+    def submit(self, role: str, values: Array, due: Array, *, possible: bool = False) -> Array:
         """Submit the actions decided now: through the gate, then held until their instant of effect.
 
         Args:
             role: the role.
             values: float32 (A, n, B); what stands where ``due`` is false is ignored.
             due: who decides, bool (n, B).
+            possible: whether all values are known to be choices there are; a gate that limits no further is skipped.
 
         Returns:
             Gate bits, (n, B).
         """
         runtime = self.roles[role]
-        allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
+        if possible and runtime.gate.open:
+            allowed, bits = values, runtime.gate.untouched(values.shape[1:])
+        else:
+            allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
         runtime.hold.put(allowed, due, self._now, elapsed=self._elapsed)
         return bits
 
@@ -217,7 +220,8 @@ class Simulation:
         xp = self.xp
         self.distances = verdict.distances
         if verdict.quiet:
-            self.rewards = verdict.rewards
+            frozen = not self._everyone and not bool(xp.all(self.running))
+            self.rewards = xp.where(self.running, verdict.rewards, 0.0) if frozen else verdict.rewards
             return
         ended = verdict.terminated | verdict.truncated
         if self._everyone:

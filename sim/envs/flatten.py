@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array
@@ -29,9 +28,8 @@ class FlatLayout:
 class Flattener:
     """Builds the flat vector: sensors' values (0 where not valid), validity flags, ages [s], own last actions."""
 
-    def __init__(self, spec: ObserveSpec, layouts: tuple[SensorLayout, ...], action: ActionSpec, xp: Any) -> None:
+    def __init__(self, spec: ObserveSpec, layouts: tuple[SensorLayout, ...], action: ActionSpec) -> None:
         self._spec = spec
-        self._xp = xp
         self._layouts = layouts
         self.layout = self._describe(action)
 
@@ -58,17 +56,14 @@ class Flattener:
         """Length of the vector."""
         return len(self.layout.names)
 
-    def flatten(self, views: Views, actions: list[Array], out: Array | None = None) -> Array:
-        """Return the vectors, float32 (K, n, B).
+    def flatten(self, views: Views, actions: list[Array], out: Array) -> Array:
+        """Write the vectors, float32 (K, n, B), and return them.
 
         Args:
             views: what the agents know.
             actions: their last actions, newest first, each float32 (A, n, B).
-            out: where to write them; default a new array.
+            out: where to write them.
         """
-        xp = self._xp
-        if out is None:
-            out = xp.empty((self.size, *views[self._layouts[0].sensor].age.shape), dtype=xp.float32)
         place = 0
         for layout in self._layouts:
             place = _write(out, place, views[layout.sensor].values)

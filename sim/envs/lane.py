@@ -106,7 +106,7 @@ class Lane:
             due = self._due[name]
             if due is not None:
                 mine = xp.astype(values[name][:, :, self._columns], xp.float32)
-                self.simulation.submit(name, mine, due)
+                self.simulation.submit(name, mine, due, possible=True)
                 self.observer.note(name, mine, due)
 
     def _run(self) -> None:

@@ -26,7 +26,7 @@ class Observer:
             role = simulation.roles[name]
             assert role.perception is not None, "this simulation was made without sensing"
             observe = simulation.engagement.roles[name].observe
-            self._flat[name] = Flattener(observe, tuple(role.perception.layouts()), role.action, self._xp)
+            self._flat[name] = Flattener(observe, tuple(role.perception.layouts()), role.action)
             shape = (role.action.size, role.last - role.first, simulation.batch)
             self._history[name] = [self._xp.zeros(shape, dtype=self._xp.float32) for _ in range(observe.actions)]
 
@@ -54,6 +54,10 @@ class Observer:
 
     def observe(self, role: str, out: Array | None = None) -> Array:
         """Return a role's vectors at the present instant, float32 (K, n, B), written into ``out`` where given."""
-        perception = self._simulation.roles[role].perception
+        runtime = self._simulation.roles[role]
+        perception = runtime.perception
         assert perception is not None
+        if out is None:
+            shape = (self.size(role), runtime.last - runtime.first, self._simulation.batch)
+            out = self._xp.empty(shape, dtype=self._xp.float32)
         return self._flat[role].flatten(perception.view(self._simulation.now), self._history[role], out)

@@ -202,7 +202,8 @@ class VectorPursuit:
             raise ActionError(role, f"needs actions of shape {wanted}", tuple(given.shape))
         values = given.T[None] if given.ndim == 2 else xp.permute_dims(given, (2, 1, 0))
         if spec.discrete and xp.isdtype(values.dtype, "integral"):
-            if bool(xp.min(values) >= 0) and bool(xp.max(values) < spec.choices):
+            # Seen as unsigned, a negative choice is a large one: one pass over memory instead of two.
+            if bool(xp.max(_unsigned(xp, values)) < spec.choices):
                 return values
         elif not spec.discrete and bool(xp.all(xp.isfinite(values))):
             return values
@@ -263,3 +264,10 @@ class VectorPursuit:
             self._pool.shutdown()
         for lane in self._lanes:
             lane.simulation.close()
+
+
+def _unsigned(xp: Any, values: Array) -> Array:
+    """Return signed integers of NumPy as unsigned ones of the same bits; other arrays as their magnitude."""
+    if isinstance(values, np.ndarray):
+        return values.view(f"u{values.dtype.itemsize}") if values.dtype.kind == "i" else values
+    return xp.where(values < 0, -values + 1_000_000, values)

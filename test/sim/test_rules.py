@@ -258,9 +258,12 @@ def test_codes_of_outcomes_are_stable() -> None:
     assert OUTCOMES[7:] == ("pursuers_win", "evaders_win", "mutual_loss")
 
 
+WIDE = {"region": {"low": [4, -9, -9], "high": [12, 9, 9]}, "ends": "all"}
+
+
 def test_a_row_of_a_batch_is_judged_as_it_would_be_alone() -> None:
     rng = np.random.default_rng(3)
-    spec = engagement_of(3, 2, capture={"radius": 4, "swept": True, "hold_for": "100 ms", "ends": "all"}, escape=GOAL)
+    spec = engagement_of(3, 2, capture={"radius": 4, "swept": True, "hold_for": "100 ms", "ends": "all"}, escape=WIDE)
     places = rng.uniform(-12, 12, (12, 3, 5, 40)).cumsum(axis=0) * 0.3
     batch, batch_alive = Rules.of(spec, XP), np.ones((5, 40), bool)
     alone = [Rules.of(spec, XP) for _ in range(40)]

@@ -55,7 +55,8 @@ def test_keys_are_those_whose_decision_is_due_and_those_who_have_just_ended(name
 
 
 def test_agents_are_asked_at_their_own_rates() -> None:
-    env = PursuitEnv(shipped("kinematic_3v1", rules__time_limit="1 s"))
+    no_phase = {"roles__pursuer__policy__phase": 0, "roles__evader__policy__phase": 0}
+    env = PursuitEnv(shipped("kinematic_3v1", rules__time_limit="1 s", **no_phase))
     asked: dict[str, list[float]] = {agent: [] for agent in env.possible_agents}
     rng = np.random.default_rng(0)
     _, infos = env.reset(seed=1)

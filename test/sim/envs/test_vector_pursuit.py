@@ -117,7 +117,8 @@ def test_a_stride_is_the_greatest_common_divisor_of_the_decision_periods() -> No
     assert VectorPursuit(engagement, 2, roles=("pursuer",)).stride == 4
     assert VectorPursuit(engagement, 2, roles=("evader",)).stride == 6
     assert VectorPursuit(parse(plane_file(roles={"pursuer": {"policy": {"rate": 7}}})), 2).stride == 1
-    assert VectorPursuit(shipped("kinematic_3v1"), 2).stride == 5
+    no_phase = {"roles__pursuer__policy__phase": 0, "roles__evader__policy__phase": 0}
+    assert VectorPursuit(shipped("kinematic_3v1", **no_phase), 2).stride == 5
 
 
 def test_roles_that_are_not_controlled_follow_the_files_policies() -> None:
