@@ -1,8 +1,10 @@
 """Collisions between agents: balls of equal mass, all pairs of an engagement judged at once from the same motion.
 
 Every pair that comes together within a tick is found, however fast; the velocities that change are those before any
-collision of the tick, so the order of the agents does not matter. As with surfaces, a pair is looked at again only
-after the ticks that its distance takes at greatest speed.
+collision of the tick, so the order of the agents does not matter: who meets several at once takes the sum of what each
+would have done (momentum is kept always, energy where they meet in pairs). What rolls or flies along its nose keeps its
+heading, and of its new velocity the part along it. As with surfaces, a pair is looked at again only after the ticks
+that its distance takes at greatest speed.
 """
 
 from __future__ import annotations

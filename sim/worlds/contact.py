@@ -190,15 +190,15 @@ class Solids:
         for obstacle, own_piece in zip(self._obstacles, self._pieces, strict=True):
             clear = obstacle.clearance(xp, (place[0], place[1], place[2])) - radius
             nearest = clear if nearest is None else xp.minimum(nearest, clear)
-            # An answer to one obstacle may set an agent back by as much as it moved, towards the next one.
-            if not xp.any(clear < 2.0 * step):
+            # Turned back by one obstacle, an agent stays within a tick's way of its start, two of where it is now.
+            within = clear < 2.0 * step
+            if not xp.any(within):
                 continue
             near.append(obstacle)
             if own_piece < math.inf:
                 # Who is free at the end of the tick may still have crossed something thin.
-                close = clear < step
-                piece = xp.where(close & (piece > own_piece), own_piece, piece)
-                doubtful = doubtful | close
+                piece = xp.where(within & (piece > own_piece), own_piece, piece)
+                doubtful = doubtful | (clear < step)
             else:
                 doubtful = doubtful | (clear < TOUCH)
         if xp.any(doubtful):

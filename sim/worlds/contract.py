@@ -13,6 +13,7 @@ trajectory alone, in a batch, in the env and in the simulation node.
 from __future__ import annotations
 
 import copy
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,9 @@ from pe_sim.arrays import namespace
 from pe_sim.engagement import Engagement
 from pe_sim.state import COMPONENTS
 from pe_sim.worlds.base import Command, World
+
+HELD = 7
+"""Ticks for which a drawn command is held."""
 
 UNIT = 1e-9
 """How far the length of an attitude quaternion may be from 1."""
@@ -69,9 +73,7 @@ class WorldContract:
             spec, count = world.action_spec(role), world.engagement.roles[role].count
             rows = []
             for episode in episodes:
-                # Held for a while, and often at a limit: that is where motion goes wrong.
-                random = np.random.default_rng([episode, tick // 7, place])
-                part = np.clip(random.uniform(-0.4, 1.4, (spec.size, count)), 0.0, 1.0)
+                part = drawn_parts(episode, tick // HELD, place, (spec.size, count))
                 value = spec.low[:, None] + part * (spec.high - spec.low)[:, None]
                 rows.append(np.floor(part * (spec.choices - 0.001)) if spec.discrete else value)
             commands[role] = Command(world.xp.asarray(np.stack(rows, axis=-1).astype(np.float32)), None)
@@ -297,6 +299,12 @@ class WorldContract:
             failed = np.asarray(world.failed)
             assert failed.shape == shape[1:], f"failed has shape {failed.shape}, not {shape[1:]}"
             assert failed.dtype == np.bool_, f"failed is {failed.dtype}, not bool"
+
+
+@lru_cache(maxsize=10_000)
+def drawn_parts(episode: int, number: int, place: int, shape: tuple[int, int]) -> NDArray[Any]:
+    """Return random parts of the way between limits, often at one: that is where motion goes wrong."""
+    return np.clip(np.random.default_rng([episode, number, place]).uniform(-0.4, 1.4, shape), 0.0, 1.0)
 
 
 def block_of(world: World) -> NDArray[Any]:

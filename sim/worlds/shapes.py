@@ -238,7 +238,7 @@ class Wall(Upright):
         return float(self.thickness)
 
     def outline(self, xp: Any, x: Array, y: Array) -> Footprint:
-        """Distance to the middle line less half the thickness."""
+        """Distance to the middle line less half the thickness; inside a bend the nearest surface may be farther."""
         distance, nx, ny = distance_to_chain(xp, x, y, self.points)
         return distance - 0.5 * self.thickness, nx, ny
 

@@ -40,14 +40,14 @@ class TestGridWithCrashes(WorldContract):
 
 
 class TestKinematic(WorldContract):
-    ticks = 60
+    ticks = 45
 
     def engagement(self) -> Engagement:
         return made(MIXED, obstacles=OBSTACLES, min_separation=1, tick=0.05)
 
 
 class TestKinematicOfEverything(WorldContract):
-    ticks = 60
+    ticks = 45
 
     def engagement(self) -> Engagement:
         stout = {
@@ -62,7 +62,7 @@ class TestKinematicOfEverything(WorldContract):
 
 
 class TestKinematicPlane(WorldContract):
-    ticks = 60
+    ticks = 45
 
     def engagement(self) -> Engagement:
         return made(
