@@ -72,6 +72,13 @@ def test_every_node_is_an_executable_of_ros2_run(prefix, source):
     assert all(path.stat().st_mode & 0o111 == 0o111 for path in executables)
 
 
+def test_executables_serve_a_symlink_install_too(workspace, source):
+    """`colcon build --symlink-install` installs links to the files of the build directory."""
+    executables = sorted((workspace / "build" / "pe_ros" / "executables").iterdir())
+    assert [path.name for path in executables] == sorted([*source.nodes(), "pe-ros"])
+    assert all(path.stat().st_mode & 0o111 == 0o111 for path in executables)
+
+
 def test_a_sourced_workspace_has_messages_and_sim(sourced, prefix, source):
     program = (
         "import json, pe_ros.msg, pe_sim.timing; from rclpy.serialization import serialize_message as s; "
