@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pe_sim.arrays import Array, Vector, add, cross, scale, subtract
+from pe_sim.arrays import Array, Vector, add, cross, dot, scale, subtract
 from pe_sim.guidance.own import Own, OwnMotionReader
 from pe_sim.guidance.tracks import TrackReader, Tracks, nearest_choice
 from pe_sim.guidance.vectors import across, choose, put, zeros
@@ -49,7 +49,15 @@ class SightRate:
         direction = track.direction(xp)
         if track.velocity is not None and track.distance is not None:
             safe = xp.where(track.distance > 0.0, track.distance, 1.0)
-            return scale(cross(direction, track.velocity), 1.0 / safe)
+            told = scale(cross(direction, track.velocity), 1.0 / safe)
+            if track.told is None:
+                return told
+            return choose(xp, track.told, told, self._from_readings(track, target, where, direction))
+        return self._from_readings(track, target, where, direction)
+
+    def _from_readings(self, track: Tracks, target: Array, where: Array, direction: Vector) -> Vector:
+        """Return the turn from the last reading to this one over the time between them."""
+        xp = self._xp
         fresh = where & track.valid & (track.stamp > self._stamp)
         same = target == self._target
         comparable = fresh & same & (self._stamp >= 0)
@@ -119,12 +127,20 @@ class QuarryReader:
         track, target = nearest_choice(xp, self._tracks.read(views))
         direction = track.direction(xp)
         rate = self._sight.of(track, target, due)
-        assert track.distance is not None
-        if track.velocity is not None:
-            velocity = add(track.velocity, own.velocity)
-        else:
-            velocity = add(scale(cross(rate, direction), track.distance), across(own.velocity, direction))
-            if track.range_rate is not None:
-                along = own.velocity[0] * direction[0] + own.velocity[1] * direction[1] + own.velocity[2] * direction[2]
-                velocity = add(velocity, scale(direction, track.range_rate + along))
+        velocity = self._velocity(track, direction, rate, own)
         return Quarry(track, direction, rate, velocity, track.valid & own.known, own)
+
+    def _velocity(self, track: Tracks, direction: Vector, rate: Vector, own: Own) -> Vector:
+        """Return the target's velocity over ground."""
+        xp = self._xp
+        if track.velocity is not None and track.told is None:
+            return add(track.velocity, own.velocity)
+        assert track.distance is not None
+        velocity = add(scale(cross(rate, direction), track.distance), across(own.velocity, direction))
+        if track.range_rate is not None:
+            opening = track.range_rate + dot(own.velocity, direction)
+            opening = opening if track.told is None else xp.where(track.told, opening, 0.0)
+            velocity = add(velocity, scale(direction, opening))
+        if track.velocity is None:
+            return velocity
+        return choose(xp, track.told, add(track.velocity, own.velocity), velocity)

@@ -60,6 +60,17 @@ class Decoder(ABC):
         self._agents = self._xp.arange(len(context.agents))
         self.prepare(context, wanted, law)
 
+    @classmethod
+    def shows(cls, fields: tuple[str, ...], wanted: tuple[str, ...], *, opponents: bool) -> bool:
+        """Return whether a sensor's fields are about wanted agents, or hide which opponents they are about."""
+        names = cls.shown(fields)
+        return bool(set(names) & set(wanted)) or (opponents and any(name.startswith(HIDDEN) for name in names))
+
+    @classmethod
+    def shown(cls, fields: tuple[str, ...]) -> list[str]:
+        """Return whom the fields are about."""
+        return prefixes(fields)
+
     @abstractmethod
     def prepare(self, context: PolicyContext, wanted: tuple[str, ...], law: str) -> None:
         """Find the rows of the wanted targets."""
@@ -86,7 +97,7 @@ class Decoder(ABC):
 
 def prefixes(fields: tuple[str, ...]) -> list[str]:
     """Return what stands before the last point of each field, once each."""
-    return list(dict.fromkeys(field.rpartition(".")[0] for field in fields))
+    return [name for name in dict.fromkeys(field.rpartition(".")[0] for field in fields) if name]
 
 
 class Direct(Decoder):
@@ -218,6 +229,11 @@ class SharedDecoder(Decoder):
     tells = frozenset({"direction", "range"})
     needs = ("position",)
 
+    @classmethod
+    def shown(cls, fields: tuple[str, ...]) -> list[str]:
+        """Return the targets of the senders."""
+        return [name.rpartition(".")[2] for name in prefixes(fields) if "." in name]
+
     def prepare(self, context: PolicyContext, wanted: tuple[str, ...], law: str) -> None:
         """Find every sender's pose and tracks of the wanted targets."""
         self._position = PositionReader(context, law)
@@ -261,7 +277,37 @@ class SharedDecoder(Decoder):
         return Sighting((x, y, z), xp.sqrt(x * x + y * y + z * z), None, None, xp.permute_dims(found, (1, 0, 2)))
 
 
+class SenderDecoder(Decoder):
+    """Where teammates say that they are themselves, on the same link."""
+
+    kind = "shared_tracks"
+    tells = frozenset({"direction", "range"})
+    needs = ("position",)
+
+    @classmethod
+    def shown(cls, fields: tuple[str, ...]) -> list[str]:
+        """Return the senders."""
+        return [name for name in prefixes(fields) if "." not in name]
+
+    def prepare(self, context: PolicyContext, wanted: tuple[str, ...], law: str) -> None:
+        """Find the places of the wanted senders."""
+        self._position = PositionReader(context, law)
+        names = [[name for name in wanted if name in self.shown(fields)] for fields in self._fields]
+        self._rows = self.rows(names, tuple(f"position_{axis}" for axis in "xyz"))
+
+    def read(self, views: Views) -> Sighting:
+        """Return their place less the own."""
+        xp, view = self._xp, views[self._sensor]
+        places = xp.astype(self.take(view.values, self._rows), xp.float64)
+        valid = self.take(view.valid, self._rows[0])
+        own, known = self._position.read(views)
+        x, y, z = (xp.permute_dims(there - here, (1, 0, 2)) for there, here in zip(places, own, strict=True))
+        return Sighting(
+            (x, y, z), xp.sqrt(x * x + y * y + z * z), None, None, xp.permute_dims(valid & known, (1, 0, 2))
+        )
+
+
 DECODERS: tuple[type[Decoder], ...] = (
-    RelativeDecoder, RadarDecoder, TrackingRadarDecoder, CameraDecoder, BearingDecoder, SharedDecoder,
+    RelativeDecoder, RadarDecoder, TrackingRadarDecoder, CameraDecoder, BearingDecoder, SharedDecoder, SenderDecoder,
 )
 """The more direct first."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pe_sim.arrays import Array, Vector, unit
+from pe_sim.arrays import Array, Vector, scale, unit
 from pe_sim.errors import ContractError
 from pe_sim.guidance.own import Own, OwnMotionReader, PositionReader
-from pe_sim.guidance.track_sensors import DECODERS, HIDDEN, Decoder, Sighting, prefixes
+from pe_sim.guidance.track_sensors import DECODERS, HIDDEN, Decoder, Sighting
+from pe_sim.guidance.vectors import choose
 from pe_sim.policies.base import PolicyContext, Views
 
 __all__ = ["Own", "OwnMotionReader", "PositionReader", "TrackReader", "Tracks", "nearest_track"]
@@ -25,6 +26,8 @@ class Tracks:
         range_rate: [m/s], (n, m, B), or None where no sensor tells it.
         valid: where the track can be used, bool (n, m, B).
         stamp: instant of the measurement [ns], int64 (n, m, B).
+        told: where velocity and range rate are what the sensor tells, bool (n, m, B); None for everywhere. Elsewhere
+            they are zero and mean nothing.
     """
 
     sight: Vector
@@ -33,6 +36,7 @@ class Tracks:
     range_rate: Array | None
     valid: Array
     stamp: Array
+    told: Array | None = None
 
     def direction(self, xp: Any) -> Vector:
         """Return the unit vector along the line of sight."""
@@ -56,6 +60,7 @@ class Tracks:
         return Tracks(
             sight, None if self.distance is None else take(self.distance), take_vector(self.velocity),
             None if self.range_rate is None else take(self.range_rate), take(self.valid), take(self.stamp),
+            None if self.told is None else take(self.told),
         )
 
 
@@ -90,10 +95,10 @@ class TrackReader:
             for decoder in DECODERS
             for layout in context.layouts[0]
             if layout.kind == decoder.kind and decoder.tells >= wants and sensor in (None, layout.sensor)
-            and _shows(layout.fields, wanted, opponents=of is None)
+            and decoder.shows(layout.fields, wanted, opponents=of is None)
         ]
         if not found:
-            kinds = [decoder.kind for decoder in DECODERS if decoder.tells >= wants]
+            kinds = dict.fromkeys(decoder.kind for decoder in DECODERS if decoder.tells >= wants)
             raise ContractError(
                 f"guidance/{law}",
                 f"needs to know {', '.join(sorted(wants))} of {', '.join(wanted) or 'others'}: "
@@ -106,7 +111,7 @@ class TrackReader:
             (layout.sensor, decoder(context, layout, wanted, law)) for decoder, layout in chosen
         ]
         self.sensor, self.kind = first[1].sensor, first[0].kind
-        self.hides_identity = any(HIDDEN in name for name in prefixes(first[1].fields))
+        self.hides_identity = any(name.startswith(HIDDEN) for name in first[0].shown(first[1].fields))
 
     def read(self, views: Views) -> Tracks:
         """Return the tracks."""
@@ -131,15 +136,12 @@ class TrackReader:
         distance = None
         if tracks.distance is not None and other.distance is not None:
             distance = xp.where(old, tracks.distance, other.distance)
-        return Tracks(
-            (x, y, z), distance, None, None, old | other.valid, xp.where(old, tracks.stamp, other.stamp)
-        )
-
-
-def _shows(fields: tuple[str, ...], wanted: tuple[str, ...], *, opponents: bool) -> bool:
-    """Return whether a sensor's fields are about wanted agents, or hide which opponents they are about."""
-    names = {name.rpartition(".")[2] for name in prefixes(fields) if name}
-    return bool(names & set(wanted)) or (opponents and any(name.startswith(HIDDEN) for name in names))
+        velocity, rate = tracks.velocity, tracks.range_rate
+        if velocity is not None:
+            velocity = choose(xp, old, velocity, scale(velocity, 0.0))
+        rate = None if rate is None else xp.where(old, rate, 0.0)
+        stamp = xp.where(old, tracks.stamp, other.stamp)
+        return Tracks((x, y, z), distance, velocity, rate, old | other.valid, stamp, old)
 
 
 def nearest_track(xp: Any, tracks: Tracks) -> tuple[Tracks, Array]:

@@ -128,6 +128,16 @@ def test_pure_pursuit_follows_the_tracks_of_teammates_and_detections_without_nam
     assert [r.trajectory_sha256 for r in results] != [r.trajectory_sha256 for r in without]
 
 
+@pytest.mark.parametrize("law", ["coordinated_intercept", "encirclement", "area_pursuit"])
+def test_team_laws_learn_from_a_link_where_the_teammates_are(law: str) -> None:
+    own = {name: sensor for name, sensor in TEAM.items() if name != "mates"}
+    link = {"kind": "shared_tracks", "rate": 25, "source": "tracker"}
+    told = Rollout(engagement(law, "multirotor", "straight", **own, link=link), 3).run([3] * 3, [0, 1, 2])
+    assert [result.outcome for result in told] == ["capture"] * 3
+    seen = Rollout(engagement(law, "multirotor", "straight", **TEAM), 3).run([3] * 3, [0, 1, 2])
+    assert [result.duration for result in told] == pytest.approx([result.duration for result in seen], abs=0.5)
+
+
 @pytest.mark.parametrize(
     ("law", "sensors", "missing"),
     [
