@@ -234,7 +234,7 @@ class WorldContract:
         episodes = list(range(self.batch))
         self.begin(world, episodes)
         commands = self.draw(world, episodes, 0)
-        before = {role: np.array(command.values) for role, command in commands.items()}
+        before = {role: np.asarray(command.values).copy() for role, command in commands.items()}
         world.step(commands, None)
         for role, command in commands.items():
             same_bits(
@@ -309,7 +309,7 @@ def drawn_parts(episode: int, number: int, place: int, shape: tuple[int, int]) -
 
 def block_of(world: World) -> NDArray[Any]:
     """Return a copy of a world's state, (13, N, B)."""
-    return np.array(world.state.block)
+    return np.asarray(world.state.block).copy()
 
 
 def with_mode(world: World, command: Command, mode: Any) -> Command:
@@ -320,7 +320,7 @@ def with_mode(world: World, command: Command, mode: Any) -> Command:
 
 def other_values(world: World, command: Command) -> Command:
     """Return a command whose values differ, within those present, where its mode does without them."""
-    values, mode = np.array(command.values), np.asarray(command.mode)
+    values, mode = np.asarray(command.values), np.asarray(command.mode)
     without = (mode == int(Mode.COAST)) | (mode == int(Mode.STOP))
     turned = copy.copy(values)
     turned[:, without] = values[:, without][:, ::-1] * np.float32(0.5)

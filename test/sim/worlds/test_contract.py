@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from pe_sim.engagement import Engagement
@@ -74,6 +76,17 @@ class TestKinematicPlane(WorldContract):
 class TestKinematicOpen(WorldContract):
     def engagement(self) -> Engagement:
         return made(MIXED, obstacles=OBSTACLES[:3], arena={"low": [-20, -20, 0], "high": [20, 20, 12], "edge": "open"})
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'pe_ros[train]'")
+class TestKinematicOnTorch(TestKinematicOfEverything):
+    library = "torch"
+    ticks = 15
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install 'pe_ros[train]'")
+class TestGridOnTorch(TestGridOfEverything):
+    library = "torch"
 
 
 class Faulty(WorldContract):
