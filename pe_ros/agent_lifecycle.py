@@ -158,13 +158,24 @@ class AgentLifecycleNode(LifecycleNode):
         self.report()
         return super().on_deactivate(state)
 
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop the motion for good."""
+        del state
+        if self.active:
+            self.stop_motion()
+            self.active = False
+            self.report()
+        return TransitionCallbackReturn.SUCCESS
+
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Give back what configure took."""
         del state
         self.destroy_publisher(self._status)
         self.destroy_subscription(self._state)
         self.destroy_timer(self._timer)
+        self.context_of_engagement.forget_clock()
         self.cleanup()
+        self.episode, self.running = -1, False
         return TransitionCallbackReturn.SUCCESS
 
     @abstractmethod

@@ -95,6 +95,12 @@ class EngagementContext:
             profile = qos.clock(self.pace) if self.pace == LOCKSTEP else qos.clock_heard(self.pace)
             self.clock_subscription = self._node.create_subscription(Clock, topics.CLOCK, heard, profile)
 
+    def forget_clock(self) -> None:
+        """Undo :meth:`hear_clock`."""
+        if self.clock_subscription is not None:
+            self._node.destroy_subscription(self.clock_subscription)
+            self.clock_subscription = None
+
     def now(self) -> int:
         """Return the present ROS time [ns]."""
         return self.alarms.now()

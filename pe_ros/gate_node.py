@@ -40,6 +40,8 @@ class GateNode(AgentLifecycleNode):
     def __init__(self, **node_arguments: Any) -> None:
         self._lock = threading.RLock()
         self._latched = ""
+        self._stopped = False
+        self._watches = 0
         super().__init__("gate", **node_arguments)
 
     def configure(self) -> None:
@@ -82,6 +84,13 @@ class GateNode(AgentLifecycleNode):
         self._deadline: int | None = None
         self._barking = False
 
+    def activate(self) -> None:
+        """Let actions pass from now on."""
+        with self._lock:
+            self._stopped = False
+            if self.running:
+                self._begin_watch(0)
+
     def begin(self, roots: np.ndarray[Any, Any]) -> None:
         """Forget the last episode's actions; a latched stop stays."""
         del roots
@@ -90,20 +99,27 @@ class GateNode(AgentLifecycleNode):
 
     def begin_running(self, start: int) -> None:
         """Watch for the first action."""
+        with self._lock:
+            if self.active and not self._stopped:
+                self._begin_watch(start)
+
+    def _begin_watch(self, start: int) -> None:
+        """Expect an action within the watchdog's time from an instant [ns, ROS time], but not from one that is past."""
         if self.pace != LOCKSTEP:
             self._deadline = max(start, self.context_of_engagement.now()) + self._wait
-            self._watch(self.episode)
+            self._watches += 1
+            self._watch(self._watches)
 
     def end(self) -> None:
         """Stop the agent: the episode is over."""
         with self._lock:
             self._deadline = None
-        if self.pace != LOCKSTEP:
-            self.stop_motion()
+            if self.pace != LOCKSTEP:
+                self._send_stop(Gate.NONE)
 
     def _hear_action(self, data: bytes) -> None:
         with self._lock:
-            if self.active:
+            if self.active and not self._stopped:
                 self._judge(self._reader.read(data))
 
     def _judge(self, action: ActionRecord) -> None:
@@ -171,21 +187,21 @@ class GateNode(AgentLifecycleNode):
         event.allowed = allowed
         self._events.publish(event)
 
-    def _watch(self, episode: int) -> None:
+    def _watch(self, number: int) -> None:
         """Stop the agent when no action has come in time; look again when the next could be overdue."""
         with self._lock:
-            if episode != self.episode or not self.running or self._deadline is None:
+            if number != self._watches or self._deadline is None:
                 return
             now = self.context_of_engagement.now()
             wake = self._deadline
             if now >= self._deadline:
-                if not self._barking and self.active:
+                if not self._barking:
                     logger(self).warning(f"{self.agent}: no action for {seconds(self._wait):.2f} s; stopping it")
                     self._tell(Gate.WATCHDOG, f"no action for {seconds(self._wait):.3f} s", 0, [], [])
                 self._barking = True
                 self._send_stop(Gate.WATCHDOG)
                 wake = now + REPEAT
-        self.alarms.at(wake, lambda: self._watch(episode))
+        self.alarms.at(wake, lambda: self._watch(number))
 
     def _send_stop(self, bits: Gate) -> None:
         """Publish a stop command in the name of the gate."""
@@ -199,8 +215,10 @@ class GateNode(AgentLifecycleNode):
         self._publish(message, Action.MODE_STOP, bits)
 
     def stop_motion(self) -> None:
-        """Stop the agent."""
+        """Stop the agent for good: until the node is activated again, no action passes that is still on its way."""
         with self._lock:
+            self._stopped = True
+            self._deadline = None
             if hasattr(self, "_commands"):
                 self._send_stop(Gate.NONE)
 
