@@ -56,7 +56,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "tracking_radar": "pe_sim.sensors.tracking_radar:TrackingRadar",
         "warning_receiver": "pe_sim.sensors.warning_receiver:WarningReceiver",
     },
-    "pe_sim.bundle_readers": {},
+    "pe_sim.bundle_readers": {"bundle": "pe_sim.policies.runner:load"},
     "pe_sim.guidance": {
         "pure_pursuit": "pe_sim.guidance.pure_pursuit:PurePursuit",
         "deviated_pursuit": "pe_sim.guidance.lead_pursuit:DeviatedPursuit",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pe_sim.actions import ActionSpec
@@ -46,6 +47,9 @@ class PolicyContext:
         world: the world's section of the engagement file: what may be known beforehand (arena, obstacles); None where
             nothing is.
         sensors: sensor name -> its section of the engagement file.
+        rate: decisions per second [Hz]; None where a sensor's readings trigger them, or where it is not known.
+        decide_on: the sensor whose readings trigger decisions, or None.
+        latency: from a decision to its effect [ns].
     """
 
     role: str
@@ -62,6 +66,9 @@ class PolicyContext:
     xp: Any
     world: WorldSpec | None = None
     sensors: Mapping[str, SensorSpec] = field(default_factory=dict)
+    rate: Fraction | None = None
+    decide_on: str | None = None
+    latency: int = 0
 
     def layout(self, sensor: str, agent: int = 0) -> SensorLayout:
         """Return the layout of one sensor of one agent."""
@@ -129,4 +136,7 @@ def context_of(
         xp=xp,
         world=engagement.world,
         sensors=spec.sensors,
+        rate=spec.policy.rate,
+        decide_on=spec.policy.decide_on,
+        latency=spec.action.latency,
     )

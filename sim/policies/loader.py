@@ -66,17 +66,18 @@ def load_policy(
             f"roles.{role}.policy.use", "is neither 'guidance/<name>' nor the directory of a policy bundle", chosen,
             f"guidance: {', '.join(registry.names('pe_sim.guidance'))}",
         )
-    return load_bundle(path, context)
+    return load_bundle(path, context, given)
 
 
-def load_bundle(path: Path, context: Any) -> Policy:
-    """Return the policy of a bundle.
+def load_bundle(path: Path, context: Any, parameters: dict[str, Any] | None = None) -> Policy:
+    """Return the policy of a bundle; parameters as :class:`pe_sim.policies.runner.BundleParameters` says.
 
     Raises:
-        ContractError: if no reader of bundles is installed, or the bundle does not fit.
+        ContractError: if the bundle cannot be used or does not fit.
+        EngagementError: if a parameter is wrong.
     """
     readers = registry.names("pe_sim.bundle_readers")
     if not readers:
         raise ContractError(str(path), "no reader of policy bundles is installed", cure="use guidance/<name>")
-    policy: Policy = registry.lookup("pe_sim.bundle_readers", readers[0])(path, context)
+    policy: Policy = registry.lookup("pe_sim.bundle_readers", readers[0])(path, context, parameters or {})
     return policy
