@@ -86,7 +86,7 @@ fingerprint() {
 }
 
 install_package() {
-    "$VENV/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
+    "$VENV/bin/python" -m pip install --disable-pip-version-check --progress-bar off --no-compile \
         --constraint "$ROOT/constraints/test.txt" --editable "$ROOT[$EXTRAS]"
 }
 

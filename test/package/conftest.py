@@ -165,7 +165,7 @@ def wheel(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """A fresh virtual environment with the wheel and ROS."""
     environment = Environment.create(tmp_path_factory.mktemp("environment") / "venv")
-    environment.pip("install", "--quiet", f"{wheel}[ros]")
+    environment.pip("install", "--quiet", "--no-compile", f"{wheel}[ros]")
     return environment
 
 
