@@ -97,6 +97,13 @@ def copy_of(x: Array) -> Array:
     return x.copy() if isinstance(x, np.ndarray) else x.clone()
 
 
+def replaced(x: Array, columns: Array, values: Array) -> Array:
+    """Return a copy of an array (..., B) with other values in some columns, by indices (R,)."""
+    out = copy_of(x)
+    out[..., columns] = values
+    return out
+
+
 def dot(a: Vector, b: Vector) -> Array:
     """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

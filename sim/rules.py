@@ -112,7 +112,9 @@ class Verdict:
         outcome: index into :data:`OUTCOMES`, int64 (B,).
         rewards: rewards of the tick, float64 (N, B).
         distances: pursuer to evader [m], (P, E, B).
-        quiet: whether by construction nobody left play and no episode ended.
+        rows: where it is given, something happened in these engagements only, indices (R,): the arrays above say what
+            is true of the others, who go on as before, and ``few`` what is true of these. See :meth:`whole`.
+        few: the verdict of the engagements ``rows``.
     """
 
     alive: Array
@@ -121,7 +123,24 @@ class Verdict:
     outcome: Array
     rewards: Array
     distances: Array
-    quiet: bool = False
+    rows: Any = None
+    few: Verdict | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nobody left play and no episode ended."""
+        return self.rows is not None and len(self.rows) == 0
+
+    def whole(self) -> Verdict:
+        """Return the same verdict with everything in its arrays."""
+        if self.few is None:
+            return self
+        out = Verdict(self.alive, self.terminated, self.truncated, self.outcome, self.rewards, self.distances)
+        for name in ("alive", "terminated", "truncated", "outcome", "rewards"):
+            array = copy_of(getattr(self, name))
+            array[..., self.rows] = getattr(self.few, name)
+            setattr(out, name, array)
+        return out
 
 
 def index_block(indices: list[int]) -> slice | list[int]:
@@ -205,7 +224,7 @@ class Rules:
 
     def judge(
         self, state: State, alive: Array, tick: Array, failed: Array | None, clock: int | None = None,
-        everyone: bool = False,
+        *, everyone: bool = False, going: Array | None = None,
     ) -> Verdict:
         """Judge the state after a tick.
 
@@ -216,6 +235,7 @@ class Rules:
             failed: agents whose motion ended by itself, bool (N, B), or None.
             clock: the tick's number where it is one for all engagements, else None.
             everyone: whether all agents are known to be alive before it.
+            going: engagements that are to be judged, bool (B,); None for all. Of the others nothing is said.
         """
         relative, distance = self._measure(state.block)
         before = None if everyone else alive
@@ -234,19 +254,21 @@ class Rules:
             events.dealt, events.taken = fire.dealt, fire.taken
             after = after & ~fire.destroyed
         nearest_to = self._nearest(distance, in_play) if self._rewards.needs_nearest else None
-        rows = None if fire is not None else self._concerned(events)
+        rows = None if fire is not None else self._concerned(events, going)
         if rows is None or 4 * len(rows) > distance.shape[-1]:
             return self._settle(state, after, before, events, nearest_to, distance)
         return self._settle_few(rows, (state, after, before, events, nearest_to, distance))
 
-    def _concerned(self, events: Events) -> Array:
-        """Return the engagements in which anything happened, indices."""
+    def _concerned(self, events: Events, going: Array | None) -> Array:
+        """Return the engagements in which anything happened, of those to be judged, indices."""
         xp, concerned = self._xp, events.timeout
         for happened in (events.caught, events.escaped, events.crashed):
             if happened is not None:
                 somebody = happened[0] if happened.shape[0] == 1 else xp.any(happened, axis=0)
                 concerned = somebody if concerned is None else concerned | somebody
-        return NOBODY if concerned is None else xp.nonzero(concerned)[0]
+        if concerned is None:
+            return NOBODY
+        return xp.nonzero(concerned if going is None else concerned & going)[0]
 
     def _settle(
         self, state: State, alive: Array, before: Array | None, events: Events, nearest_to: Array | None,
@@ -270,17 +292,13 @@ class Rules:
         rewards = nothing
         if not self._rewards.only_events:
             rewards = self._rewards.of_tick(state, nearest_to, Events(), before, shape)
-        verdict = Verdict(alive, not_ended, not_ended, still_running, rewards, distance, quiet=len(rows) == 0)
+        verdict = Verdict(alive, not_ended, not_ended, still_running, rewards, distance, rows)
         if verdict.quiet:
             return verdict
-        few = self._settle(
+        verdict.few = self._settle(
             State(state.block[:, :, rows]), alive[:, rows], None if before is None else before[:, rows],
             events.of_rows(rows), None if nearest_to is None else nearest_to[:, rows], distance[:, :, rows],
         )
-        for name in ("alive", "terminated", "truncated", "outcome", "rewards"):
-            whole = copy_of(getattr(verdict, name))
-            whole[..., rows] = getattr(few, name)
-            setattr(verdict, name, whole)
         return verdict
 
     def _calm(self, shape: tuple[int, int]) -> tuple[Array, Array, Array]:

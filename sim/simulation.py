@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from pe_sim import registry, streams
 from pe_sim.actions import ActionSpec
-from pe_sim.arrays import Array, namespace
+from pe_sim.arrays import Array, namespace, replaced
 from pe_sim.engagement import Engagement
 from pe_sim.gate import ActionGate
 from pe_sim.hold import ActionHold
@@ -91,7 +91,7 @@ class Simulation:
         self.seeds: Array = xp.zeros((batch,), dtype=xp.int64)
         self.episodes: Array = xp.zeros((batch,), dtype=xp.int64)
         self.roots: Array = xp.zeros((batch,), dtype=xp.int64)
-        self._everyone = True
+        self._everyone = self._all_running = True
         self._moved: Array | None = None
         self._clock: int | None = None
         self._tick_length = engagement.world.tick
@@ -126,7 +126,6 @@ class Simulation:
             episodes: number of its episode, int64 (R,).
             rows: which engagements, indices (R,); None for all.
         """
-        xp = self.xp
         roots = streams.episode_keys(seeds, episodes)
         where = slice(None) if rows is None else rows
         self.roots[where] = roots
@@ -145,8 +144,8 @@ class Simulation:
             role.triggers.reset(roots, rows)
             if role.perception is not None:
                 role.perception.reset(roots, rows)
-        self._everyone = bool(xp.all(self.alive)) and bool(xp.all(self.running))
-        self._moved = None if self._everyone else self.running
+        self._take_stock()
+        self._moved = None if self._all_running else self.running
         self._now = self.tick * self._tick_length
         self._clock = 0 if rows is None else self._common_tick()
 
@@ -171,7 +170,7 @@ class Simulation:
     def due(self, role: str) -> Array | None:
         """Return which agents of a role decide now, bool (n, B); None for nobody."""
         runtime = self.roles[role]
-        due = runtime.triggers.due(self.tick, self._clock, None if self._everyone else self.running)
+        due = runtime.triggers.due(self.tick, self._clock, None if self._all_running else self.running)
         if due is None or self._everyone:
             return due
         due = due & self.alive[runtime.first : runtime.last] & self.running
@@ -194,6 +193,8 @@ class Simulation:
             allowed, bits = values, runtime.gate.untouched(values.shape[1:])
         else:
             allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
+        if not self._all_running:
+            due = due | ~self.running  # of no consequence where the episode is over, and so most often all are due
         runtime.hold.put(allowed, due, self._now, elapsed=self._elapsed)
         return bits
 
@@ -205,38 +206,50 @@ class Simulation:
         """Integrate one tick under the actions in effect and judge the result."""
         if commands is None:
             commands = self.commands()
-        active = None if self._everyone else self.alive & self.running
-        self._moved = None if self._everyone else self.running
+        going = None if self._all_running else self.running
+        active = None if self._everyone else self.alive if going is None else self.alive & going
+        self._moved = going
         self.world.step(commands, active)
-        self.tick = self.tick + (1 if self._everyone else self.xp.astype(self.running, self.xp.int64))
+        self.tick = self.tick + (1 if going is None else self.xp.astype(going, self.xp.int64))
         self._clock = None if self._clock is None else self._clock + 1
         self._elapsed += self._tick_length
         self._now = self.tick * self._tick_length
-        verdict = self.rules.judge(self.state, self.alive, self.tick, self.world.failed, self._clock, self._everyone)
-        self._apply(verdict)
+        verdict = self.rules.judge(
+            self.state, self.alive, self.tick, self.world.failed, self._clock, everyone=self._everyone, going=going
+        )
+        self._apply(verdict, going)
         return verdict
 
-    def _apply(self, verdict: Verdict) -> None:
+    def _apply(self, verdict: Verdict, going: Array | None) -> None:
+        """Take over a verdict in the engagements that were going on."""
         xp = self.xp
         self.distances = verdict.distances
+        self.rewards = verdict.rewards if going is None else xp.where(going, verdict.rewards, 0.0)
         if verdict.quiet:
-            frozen = not self._everyone and not bool(xp.all(self.running))
-            self.rewards = xp.where(self.running, verdict.rewards, 0.0) if frozen else verdict.rewards
             return
-        ended = verdict.terminated | verdict.truncated
-        if self._everyone:
-            self.alive, self.rewards, self.outcome = verdict.alive, verdict.rewards, verdict.outcome
-            self.running, self.truncated = ~ended, verdict.truncated
+        if verdict.few is not None:
+            few, rows = verdict.few, verdict.rows
+            self.alive = replaced(self.alive, rows, few.alive)
+            self.rewards = replaced(self.rewards, rows, few.rewards)
+            self.outcome = replaced(self.outcome, rows, few.outcome)
+            self.truncated = replaced(self.truncated, rows, few.truncated)
+            self.running = replaced(self.running, rows, ~(few.terminated | few.truncated))
+        elif going is None:
+            self.alive, self.outcome, self.truncated = verdict.alive, verdict.outcome, verdict.truncated
+            self.running = ~(verdict.terminated | verdict.truncated)
         else:
-            running = self.running
-            self.alive = xp.where(running, verdict.alive, self.alive)
-            self.rewards = xp.where(running, verdict.rewards, 0.0)
-            self.outcome = xp.where(running, verdict.outcome, self.outcome)
-            self.truncated = xp.where(running, verdict.truncated, self.truncated)
-            self.running = running & ~ended
-        self._everyone = bool(xp.all(self.running)) and bool(xp.all(self.alive))
+            self.alive = xp.where(going, verdict.alive, self.alive)
+            self.outcome = xp.where(going, verdict.outcome, self.outcome)
+            self.truncated = xp.where(going, verdict.truncated, self.truncated)
+            self.running = going & ~(verdict.terminated | verdict.truncated)
+        self._take_stock()
         if not bool(xp.any(self.running)):
             self._clock = None
+
+    def _take_stock(self) -> None:
+        """Note whether all engagements are running, and whether all agents are in play too."""
+        self._all_running = bool(self.xp.all(self.running))
+        self._everyone = self._all_running and bool(self.xp.all(self.alive))
 
     def close(self) -> None:
         """Release the world."""

@@ -41,12 +41,15 @@ class Lane:
         roles: roles whose actions come from outside.
         stride: ticks per step.
         library: 'numpy' or 'torch'.
+        restart_share: ended engagements wait until they are more than this share of all.
     """
 
     def __init__(
-        self, engagement: Engagement, first: int, count: int, roles: tuple[str, ...], stride: int, library: str
+        self, engagement: Engagement, first: int, count: int, roles: tuple[str, ...], *, stride: int, library: str,
+        restart_share: float,
     ) -> None:
         self.first = first
+        self._most_waiting = int(restart_share * count)
         self.simulation = Simulation(engagement, count, library=library)
         self.observer = Observer(self.simulation, roles)
         self._xp = xp = self.simulation.xp
@@ -90,12 +93,14 @@ class Lane:
         Returns:
             Of the episodes that ended: rows of the batch, last observations (K, n, R) by role, outcomes, lengths.
         """
+        simulation, before = self.simulation, self.simulation.running
         self._submit(values)
         self._run()
-        ended = self._xp.nonzero(~self.simulation.running)[0]
-        buffers.terminated[self._columns] = ~self.simulation.running & ~self.simulation.truncated
-        buffers.truncated[self._columns] = self.simulation.truncated
-        finals = self._finish(ended)
+        over = before & ~simulation.running
+        buffers.terminated[self._columns] = over & ~simulation.truncated
+        buffers.truncated[self._columns] = over & simulation.truncated
+        finals = self._finals(self._xp.nonzero(over)[0])
+        self._begin_anew()
         self._find_due()
         self._write(buffers)
         return finals
@@ -135,19 +140,25 @@ class Lane:
                 views = role.perception.view(simulation.now)
                 simulation.submit(name, policy.decide(views, simulation.now, due), due)
 
-    def _finish(self, ended: Array) -> tuple[Array, dict[str, Array], Array, Array]:
-        """Keep what the ended episodes saw last, and begin the next ones."""
+    def _finals(self, ended: Array) -> tuple[Array, dict[str, Array], Array, Array]:
+        """Return what the episodes that have just ended saw last, and what they came to."""
         xp, simulation = self._xp, self.simulation
         if ended.shape[0] == 0:
             return ended, {}, ended, ended
         seen = {name: xp.take(self.observer.observe(name), ended, axis=2) for name in self._roles}
         outcomes, ticks = xp.take(simulation.outcome, ended), xp.take(simulation.tick, ended)
+        return ended + self.first, seen, outcomes, ticks
+
+    def _begin_anew(self) -> None:
+        """Begin the next episodes where the last have ended, once enough have."""
+        xp, simulation = self._xp, self.simulation
+        fresh = ~simulation.running
+        ended = xp.nonzero(fresh)[0]
+        if ended.shape[0] <= self._most_waiting:
+            return
         self._episodes[ended] += self._batch
         self._restart(ended)
-        fresh = xp.zeros(self._episodes.shape, dtype=xp.bool)
-        fresh[ended] = True
         simulation.sense(fresh)
-        return ended + self.first, seen, outcomes, ticks
 
     def _write(self, buffers: Buffers) -> None:
         simulation, columns = self.simulation, self._columns
@@ -158,3 +169,4 @@ class Lane:
             due = self._due[name]
             buffers.due[name][:, columns] = False if due is None else due
             buffers.alive[name][:, columns] = simulation.alive[role.first : role.last]
+        buffers.running[columns] = simulation.running

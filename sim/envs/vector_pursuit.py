@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from pe_sim.envs.lane import Lane, stride_of
 from pe_sim.errors import ActionError
 from pe_sim.schema import nearest
 
-BLOCK = 2048
+BLOCK = 8192
 """Engagements stepped together: their arrays fit the processor's caches."""
 
 
@@ -59,6 +59,7 @@ class VectorStep:
         truncated: episodes ended by the time limit, bool (B,).
         due: role -> who decides now, bool (B, n); the actions of the others are ignored.
         alive: role -> who is in play, bool (B, n).
+        running: engagements that go on; the others wait to be begun anew, bool (B,).
         finals: the episodes that ended.
     """
 
@@ -68,6 +69,7 @@ class VectorStep:
     truncated: Array
     due: dict[str, Array]
     alive: dict[str, Array]
+    running: Array
     finals: Finals
 
 
@@ -82,6 +84,7 @@ class Buffers:
         alive: role -> bool (n, B).
         terminated: bool (B,).
         truncated: bool (B,).
+        running: bool (B,).
     """
 
     observations: dict[str, Array]
@@ -90,7 +93,7 @@ class Buffers:
     alive: dict[str, Array]
     terminated: Array
     truncated: Array
-    shape: tuple[int, ...] = field(default=())
+    running: Array
 
 
 class VectorPursuit:
@@ -104,6 +107,8 @@ class VectorPursuit:
         threads: how many threads step the blocks; rows are independent, so results do not depend on it.
         block: engagements stepped together.
         library: 'numpy' or 'torch'.
+        restart_share: engagements that end are begun anew once they are more than this share of the batch; 0 for
+            within the step. To begin many at once is cheaper; until then the ended ones wait, nobody in them is due.
 
     Attributes:
         roles: the controlled roles.
@@ -115,6 +120,7 @@ class VectorPursuit:
     def __init__(
         self, engagement: Engagement | str | Path, batch: int, *, seed: int | None = None,
         roles: tuple[str, ...] | None = None, threads: int = 1, block: int = BLOCK, library: str = "numpy",
+        restart_share: float = 0.0,
     ) -> None:
         self.engagement = engagement if isinstance(engagement, Engagement) else load(engagement)
         self.batch = batch
@@ -123,7 +129,10 @@ class VectorPursuit:
         self._seed = self.engagement.seed if seed is None else seed
         starts = list(range(0, batch, block))
         self._lanes = [
-            Lane(self.engagement, first, min(block, batch - first), self.roles, self.stride, library)
+            Lane(
+                self.engagement, first, min(block, batch - first), self.roles,
+                stride=self.stride, library=library, restart_share=restart_share,
+            )
             for first in starts
         ]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and len(self._lanes) > 1 else None
@@ -151,6 +160,7 @@ class VectorPursuit:
             alive={r: xp.zeros((n, batch), dtype=xp.bool) for r, n in counts.items()},
             terminated=xp.zeros((batch,), dtype=xp.bool),
             truncated=xp.zeros((batch,), dtype=xp.bool),
+            running=xp.zeros((batch,), dtype=xp.bool),
         )
 
     def layout(self, role: str) -> FlatLayout:
@@ -201,9 +211,9 @@ class VectorPursuit:
         if tuple(given.shape) not in (wanted, (*shape, spec.size)):
             raise ActionError(role, f"needs actions of shape {wanted}", tuple(given.shape))
         values = given.T[None] if given.ndim == 2 else xp.permute_dims(given, (2, 1, 0))
-        if spec.discrete and xp.isdtype(values.dtype, "integral"):
+        if spec.discrete and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
             # Seen as unsigned, a negative choice is a large one: one pass over memory instead of two.
-            if bool(xp.max(_unsigned(xp, values)) < spec.choices):
+            if values.view(f"u{values.dtype.itemsize}").max() < spec.choices:
                 return values
         elif not spec.discrete and bool(xp.all(xp.isfinite(values))):
             return values
@@ -242,6 +252,7 @@ class VectorPursuit:
             buffers.terminated, buffers.truncated,
             {r: b.T for r, b in buffers.due.items()},
             {r: b.T for r, b in buffers.alive.items()},
+            buffers.running,
             finals,
         )
 
@@ -264,10 +275,3 @@ class VectorPursuit:
             self._pool.shutdown()
         for lane in self._lanes:
             lane.simulation.close()
-
-
-def _unsigned(xp: Any, values: Array) -> Array:
-    """Return signed integers of NumPy as unsigned ones of the same bits; other arrays as their magnitude."""
-    if isinstance(values, np.ndarray):
-        return values.view(f"u{values.dtype.itemsize}") if values.dtype.kind == "i" else values
-    return xp.where(values < 0, -values + 1_000_000, values)

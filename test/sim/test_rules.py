@@ -279,7 +279,7 @@ def test_a_row_of_a_batch_is_judged_as_it_would_be_alone() -> None:
         rules.reset(state(places[0][..., row : row + 1]), None)
     seen = set()
     for tick in range(1, 12):
-        verdict = batch.judge(state(places[tick]), batch_alive, np.full(40, tick), None)
+        verdict = batch.judge(state(places[tick]), batch_alive, np.full(40, tick), None).whole()
         batch_alive = verdict.alive
         for row, rules in enumerate(alone):
             own = rules.judge(state(places[tick][..., row : row + 1]), alive[row], np.asarray([tick]), None)

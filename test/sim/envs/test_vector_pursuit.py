@@ -187,3 +187,30 @@ def test_observations_are_float32_and_named() -> None:
         assert got.observations[role].dtype == np.float32
         assert got.observations[role].shape == (4, vector.engagement.roles[role].count, len(vector.layout(role).names))
         assert vector.observation_spaces[role].contains(got.observations[role][0, 0])
+
+
+def test_ended_engagements_can_wait_until_many_are_begun_anew() -> None:
+    """Every episode that ends is the same as with a restart within the step; only when it begins differs."""
+    engagement = parse(grid_file())
+
+    def ended(share: float, steps: int) -> dict[int, tuple[int, int]]:
+        vector = VectorPursuit(engagement, 6, seed=2, restart_share=share)
+        vector.reset()
+        got, waiting, episodes = {}, 0, list(range(6))
+        for _ in range(steps):
+            result = vector.step({role: np.zeros((6, 1), int) for role in vector.roles})  # everybody stays
+            for row, outcome, ticks in zip(
+                result.finals.rows, result.finals.outcomes, result.finals.ticks, strict=True
+            ):
+                got[episodes[row]] = (int(outcome), int(ticks))
+                episodes[row] += 6
+            waiting += int((~result.running).sum())
+            for role in vector.roles:
+                assert not result.due[role][~result.running].any()
+                assert not result.rewards[role][~result.running & ~result.terminated & ~result.truncated].any()
+        assert (waiting > 0) == (share > 0)
+        return got
+
+    at_once, later = ended(0.0, 100), ended(0.6, 200)
+    assert len(later) > 12
+    assert all(at_once[episode] == what for episode, what in later.items() if episode in at_once)
