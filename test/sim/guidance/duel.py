@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from pe_sim.engagement import Engagement, parse
-from pe_sim.evaluation.rollout import Rollout, decide, load_policies
+from pe_sim.evaluation.rollout import decide, load_policies
 from pe_sim.policies.base import Policy
+from pe_sim.rules import CAPTURE
 from pe_sim.simulation import Simulation
 
-TICK = 0.01
+TICK = 0.02
 
 DYNAMICS: dict[str, dict[str, Any]] = {
     "single_integrator": {},
@@ -25,38 +25,36 @@ DYNAMICS: dict[str, dict[str, Any]] = {
 
 def role(
     team: str, use: str, speed: float, points: list[list[float]], *, model: str = "single_integrator",
-    parameters: dict[str, Any] | None = None, heading: float = 0.0, moving: bool = True, **sections: Any,
+    parameters: dict[str, Any] | None = None, heading: float = 0.0, moving: bool = True, rate: int = 50,
 ) -> dict[str, Any]:
     """One role with every sensor that laws ask for, at each tick."""
     sensors: dict[str, Any] = {
-        "own": {"kind": "own_motion", "rate": 100},
-        "place": {"kind": "position", "rate": 100},
-        "tracker": {"kind": "relative", "rate": 100},
+        "own": {"kind": "own_motion", "rate": rate},
+        "place": {"kind": "position", "rate": rate},
+        "tracker": {"kind": "relative", "rate": rate},
     }
     if len(points) > 1:
-        sensors["mates"] = {"kind": "relative", "rate": 100, "targets": "teammates"}
-    out: dict[str, Any] = {
+        sensors["mates"] = {"kind": "relative", "rate": rate, "targets": "teammates"}
+    return {
         "team": team,
         "count": len(points),
         "dynamics": {"model": model, "max_speed": speed, **DYNAMICS.get(model, {})},
         "start": {"points": points, "heading": [heading, heading], "speed": [speed, speed] if moving else [0, 0]},
         "sensors": sensors,
-        "policy": {"use": f"guidance/{use}", "rate": 100, "parameters": parameters or {}},
+        "policy": {"use": f"guidance/{use}", "rate": rate, "parameters": parameters or {}},
     }
-    out.update(copy.deepcopy(sections))
-    return out
 
 
 def duel(
     pursuer: dict[str, Any], evader: dict[str, Any], *, radius: float = 1.0, limit: float = 60.0, dimensions: int = 2,
-    half: float = 500.0, **world: Any,
+    half: float = 500.0, tick: float = TICK, **world: Any,
 ) -> Engagement:
     """An engagement in a wide arena; ``half`` is its half side [m]."""
     height = [0, 0] if dimensions == 2 else [-half, half]
     return parse({
         "engagement": "duel",
         "world": {
-            "backend": "kinematic", "dimensions": dimensions, "tick": TICK,
+            "backend": "kinematic", "dimensions": dimensions, "tick": tick,
             "arena": {"low": [-half, -half, height[0]], "high": [half, half, height[1]]}, **world,
         },
         "rules": {"capture": {"radius": radius}, "time_limit": limit},
@@ -66,9 +64,11 @@ def duel(
 
 def time_of_capture(engagement: Engagement) -> float:
     """How long the episode lasts; fails unless it ends in capture."""
-    result = Rollout(engagement).run([1], [0])[0]
-    assert result.outcome == "capture", (result.outcome, result.min_distance)
-    return result.duration
+    flight = Flight(engagement)
+    while flight.simulation.running[0]:
+        flight.step()
+    assert flight.simulation.outcome[0] == CAPTURE
+    return float(flight.simulation.tick[0]) * engagement.world.tick * 1e-9
 
 
 class Flight:

@@ -23,9 +23,9 @@ def alone(use: str, start: list[float], speed: float = 5.0, half: float = 20.0, 
 
 
 def test_straight_flight_is_straight() -> None:
-    places = Flight(alone("straight", [-10, 0, 0], heading=0.3)).fly(300)[:, 1]
+    places = Flight(alone("straight", [-10, 0, 0], heading=0.3)).fly(150)[:, 1]
     assert np.allclose(places[-1] - places[0], 15.0 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), atol=1e-5)
-    assert np.allclose(np.diff(places, axis=0), (places[-1] - places[0]) / 300, atol=1e-6)
+    assert np.allclose(np.diff(places, axis=0), (places[-1] - places[0]) / 150, atol=1e-6)
 
 
 def test_a_drawn_heading_is_drawn_per_episode() -> None:
@@ -38,18 +38,18 @@ def test_a_drawn_heading_is_drawn_per_episode() -> None:
 
 
 def test_a_margin_keeps_an_evader_off_the_walls_and_moving() -> None:
-    places = Flight(alone("straight", [0, 0, 0], half=10.0, heading=0.4, margin=1.0)).fly(1000)[:, 1]
-    assert np.abs(places[:, :2]).max() <= 9.0 + 2 * 5.0 * 0.01
-    assert np.linalg.norm(np.diff(places, axis=0), axis=1)[2:] == pytest.approx(0.05, abs=1e-5)
+    places = Flight(alone("straight", [0, 0, 0], half=10.0, heading=0.4, margin=1.0)).fly(500)[:, 1]
+    assert np.abs(places[:, :2]).max() <= 9.0 + 2 * 5.0 * 0.02
+    assert np.linalg.norm(np.diff(places, axis=0), axis=1)[2:] == pytest.approx(0.1, abs=1e-5)
 
 
 def test_without_a_margin_it_stays_at_the_wall() -> None:
-    places = Flight(alone("straight", [0, 0, 0], half=10.0, heading=0.0)).fly(600)[:, 1]
-    assert np.array_equal(places[-1], places[-100])
+    places = Flight(alone("straight", [0, 0, 0], half=10.0, heading=0.0)).fly(300)[:, 1]
+    assert np.array_equal(places[-1], places[-50])
 
 
 def test_zigzag_turns_to_either_side_at_its_period() -> None:
-    places = Flight(alone("zigzag", [-19, 0, 0], heading=0.0, angle=0.5, period="0.5 s", half=30.0)).fly(400)[:, 1]
+    places = Flight(alone("zigzag", [-19, 0, 0], heading=0.0, angle=0.5, period="1 s", half=30.0)).fly(300)[:, 1]
     steps = np.diff(places, axis=0)
     angles = np.arctan2(steps[:, 1], steps[:, 0])[2:]
     assert np.abs(angles) == pytest.approx(0.5, abs=1e-5)
@@ -59,9 +59,9 @@ def test_zigzag_turns_to_either_side_at_its_period() -> None:
 
 @pytest.mark.parametrize("clockwise", [False, True])
 def test_circling_is_a_circle_of_its_radius(clockwise: bool) -> None:
-    places = Flight(alone("circling", [0, 0, 0], radius=4.0, clockwise=clockwise, heading=0.0)).fly(700)[:, 1]
+    places = Flight(alone("circling", [0, 0, 0], radius=4.0, clockwise=clockwise, heading=0.0)).fly(350)[:, 1]
     center = np.array([0.0, -4.0 if clockwise else 4.0])
-    assert np.linalg.norm(places[:, :2] - center, axis=1) == pytest.approx(4.0, abs=0.02)
+    assert np.linalg.norm(places[:, :2] - center, axis=1) == pytest.approx(4.0, abs=0.03)
 
 
 def test_away_from_centroid_is_away_from_the_mean_of_the_pursuers() -> None:
@@ -96,14 +96,14 @@ def test_one_who_looks_ahead_does_not_run_into_obstacles() -> None:
     pillar = {"shape": "circle", "center": [8, 0], "radius": 3}
     pursuer = role("pursuers", "pure_pursuit", 4.0, [[-2, 0, 0]])
     evader = role("evaders", "flee", 5.0, [[2, 0.1, 0]], parameters={"avoid": True, "margin": 0.5})
-    places = Flight(duel(pursuer, evader, half=20.0, obstacles=[pillar], radius=0.3)).fly(400)
+    places = Flight(duel(pursuer, evader, half=20.0, obstacles=[pillar], radius=0.3)).fly(200)
     assert np.linalg.norm(places[:, 1, :2] - np.array([8.0, 0.0]), axis=1).min() > 3.1
     steps = np.linalg.norm(np.diff(places[:, 1], axis=0), axis=1)
-    assert np.median(steps) == pytest.approx(0.05, abs=1e-3)
+    assert np.median(steps) == pytest.approx(0.1, abs=1e-3)
 
 
 def test_a_goal_is_reached_and_held() -> None:
-    places = Flight(alone("goal_seeking", [-10, 3, 0], goal=[6, -2, 0])).fly(600)[:, 1]
+    places = Flight(alone("goal_seeking", [-10, 3, 0], goal=[6, -2, 0])).fly(300)[:, 1]
     assert places[-1] == pytest.approx([6.0, -2.0, 0.0], abs=1e-3)
     straight = np.linalg.norm(np.array([16.0, -5.0]))
     assert np.linalg.norm(np.diff(places, axis=0), axis=1).sum() == pytest.approx(straight, abs=0.01)
@@ -111,7 +111,7 @@ def test_a_goal_is_reached_and_held() -> None:
 
 def test_on_the_way_to_a_goal_pursuers_are_given_a_wide_berth() -> None:
     kept = [
-        Flight(alone("goal_seeking", [-10, 0.2, 0], goal=[10, 0, 0], keep_away=away, pursuer=[0.0, 0, 0])).fly(900)
+        Flight(alone("goal_seeking", [-10, 0.2, 0], goal=[10, 0, 0], keep_away=away, pursuer=[0.0, 0, 0])).fly(450)
         for away in (0.0, 4.0)
     ]
     nearest = [np.linalg.norm(places[:, 1] - places[:, 0], axis=1).min() for places in kept]
@@ -125,9 +125,9 @@ def test_who_hides_is_soon_out_of_sight(start: list[float]) -> None:
     obstacles = [{"shape": "circle", "center": [3, 3], "radius": 2}, {"shape": "box", "low": [-8, -3], "high": [-5, 0]}]
     file = alone("hide", start, pursuer=[0.0, -12, 0], world={"obstacles": obstacles})
     data = file.resolved()
-    data["roles"]["pursuer"]["sensors"]["eye"] = {"kind": "bearing", "rate": 100, "occlusion": True}
+    data["roles"]["pursuer"]["sensors"]["eye"] = {"kind": "bearing", "rate": 50, "occlusion": True}
     flight = Flight(type(file).model_validate(data))
-    flight.fly(600)
+    flight.fly(300)
     perception = flight.simulation.roles["pursuer"].perception
     assert perception is not None
     assert not perception.view(flight.simulation.now)["eye"].valid.any()
