@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -40,4 +41,21 @@ def ros(
 
         file = engagement or engagement_file("kinematic_3v1")
         code = report("pe-ros bench ros", run(file, quick=quick), json_file, Console())
+    raise typer.Exit(code)
+
+
+@bench_app.command("fixed_wing")
+def fixed_wing(json_file: Json = None, quick: Quick = False) -> None:
+    """The fixed-wing world: cost over JSBSim's bare calls, two workers over one, a 2-on-2 in real time on ROS."""
+    with errors_for_people():
+        from pe_ros.shipped import engagement_file
+        from pe_sim.bench import fixed_wing as world
+        from pe_sim.bench.figures import report
+
+        figures = world.run(quick=quick)
+        if find_spec("rclpy") is not None and find_spec("pe_ros.msg") is not None:
+            from pe_ros.bench.fixed_wing import real_time
+
+            figures += real_time(engagement_file("fixed_wing_2v2"), quick=quick)
+        code = report("pe-ros bench fixed_wing", figures, json_file, Console())
     raise typer.Exit(code)

@@ -14,6 +14,7 @@ autopilot keeps the heading, height and airspeed it had; surfaces stay as trimme
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -158,6 +159,15 @@ class FixedWingWorld(World):
     def _note_failures(self) -> None:
         assert self.failed is not None
         self.failed[...] = self.xp.asarray(self._arrays.failure != 0)
+
+    def runs(self) -> list[tuple[Callable[[], bool], int]]:
+        """Return JSBSim's bare ``run()`` of every aircraft and how often a tick calls it: the floor of a benchmark.
+
+        Good until the next reset; empty where workers fly.
+        """
+        if isinstance(self._fleet, FleetPool):
+            return []
+        return [(flight.aircraft.run, self._spec.substeps) for row in self._fleet.flights for flight in row]
 
     def close(self) -> None:
         """End the workers, if any."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from math import isnan
@@ -92,7 +93,7 @@ class Aircraft:
         self._executive: Any = executive
         self.properties = PropertyAccess(executive, self.name)
         self.engines = next((i for i in range(MAX_ENGINES) if not self.properties.has(f"throttle_{i}")), MAX_ENGINES)
-        self._run = executive.run
+        self._run: Callable[[], bool] = executive.run
         self._motion = [self.properties.node(name).get_double_value for name in MOTION]
         self._load_factor = self.properties.node("load_factor").get_double_value
         self._height = self.properties.node("height_above_ground").get_double_value
@@ -155,6 +156,11 @@ class Aircraft:
         if isnan(load) or isnan(height):
             return Failure.DIVERGED
         return Failure.GROUND_CONTACT if height <= self._clearance else Failure.OVERSTRESS
+
+    @property
+    def run(self) -> Callable[[], bool]:
+        """JSBSim's own step."""
+        return self._run
 
     def motion(self) -> list[float]:
         """Return the values of :data:`MOTION` in JSBSim's own units."""

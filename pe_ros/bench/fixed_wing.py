@@ -1,0 +1,50 @@
+"""``pe-ros bench fixed_wing``: the world over bare JSBSim, and a 2-on-2 in real time on the ROS graph."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from pe_ros.composition import Composition
+from pe_ros.discovery import use_profile
+from pe_ros.specs import Options
+from pe_sim.bench.figures import Figure
+from pe_sim.timing import seconds
+
+
+def real_time(engagement: Path, *, quick: bool = False) -> list[Figure]:
+    """Run an engagement file (the shipped 2-on-2) in real time and return factor and share of decisions on time.
+
+    A decision is on time when its command is in the world's hands before the next is due.
+    """
+    use_profile()
+    duration = 5.0 if quick else 20.0
+    run = Composition(
+        Options(str(engagement), pace="realtime", overrides=json.dumps({"rules.time_limit": duration}))
+    )
+    periods = {
+        f"{name}_{i}": role.trigger.period for name, role in run.engagement.roles.items() for i in range(role.count)
+    }
+    on_time = 0
+
+    def heard(agent: str, record: Any) -> None:
+        nonlocal on_time
+        on_time += time.time_ns() - record.stamp <= periods[agent]
+
+    begin = time.perf_counter()
+    try:
+        run.sim.on_command = heard
+        run.run()
+        elapsed = seconds(run.referee.view.elapsed)
+        wall = time.perf_counter() - begin
+        roles = run.engagement.roles.values()
+        due = sum(role.count * role.trigger.count(run.referee.view.elapsed) for role in roles)
+    finally:
+        run.close()
+    note = f"{engagement.stem}, one process, {duration:g} s"
+    return [
+        Figure("real time on ROS, decisions on time", 100.0 * on_time / due, "%", goal=99.5, note=note),
+        Figure("real time on ROS, factor", elapsed / wall, "x real time", goal=0.97, note=f"{note}; start-up included"),
+    ]
