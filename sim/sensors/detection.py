@@ -83,6 +83,10 @@ class FalseAlarms:
         return self._sensor.false_values(draws[1:]), draws[0] < self._probability
 
 
+FEW = 6
+"""Detections up to which exchanging neighbours is the quickest way to sort."""
+
+
 def sort_detections(xp: Any, key: Array, values: Array, valid: Array) -> tuple[Array, Array]:
     """Return detections in the order of a key, those that are none last.
 
@@ -95,13 +99,40 @@ def sort_detections(xp: Any, key: Array, values: Array, valid: Array) -> tuple[A
         valid: bool (n, m, B).
     """
     key = xp.where(valid, key, xp.inf)
-    order = xp.argsort(key, axis=1, stable=True)
-    ranked = xp.take_along_axis(key, order, axis=1)
-    ties = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] < xp.inf)
-    if bool(xp.any(ties)):
-        order = _lexicographic(xp, key, values)
+    if key.shape[1] <= FEW:
+        return _by_exchanges(xp, key, values, valid)
+    order = _lexicographic(xp, key, values)
     values = xp.stack([xp.take_along_axis(value, order, axis=1) for value in values])
     return values, xp.take_along_axis(valid, order, axis=1)
+
+
+def _by_exchanges(xp: Any, key: Array, values: Array, valid: Array) -> tuple[Array, Array]:
+    """Sort by exchanging neighbours, over and over; key and values travel together as rows of one array."""
+    slots = key.shape[1]
+    rows = [xp.concat((key[None, :, j], values[:, :, j])) for j in range(slots)]
+    count = xp.sum(xp.astype(valid, xp.int64), axis=1)
+    for last in range(slots - 1, 0, -1):
+        for j in range(last):
+            before, after = rows[j], rows[j + 1]
+            swap = before[0] > after[0]
+            tie = (before[0] == after[0]) & (before[0] < xp.inf)
+            if bool(xp.any(tie)):
+                swap = swap | (tie & _greater(before, after))
+            rows[j], rows[j + 1] = xp.where(swap, after, before), xp.where(swap, before, after)
+    out = xp.empty(values.shape, dtype=xp.float64)
+    found = xp.empty(valid.shape, dtype=xp.bool)
+    for j, row in enumerate(rows):
+        out[:, :, j] = row[1:]
+        found[:, j] = count > j
+    return out, found
+
+
+def _greater(a: Array, b: Array) -> Array:
+    """Return where rows compare greater, the first that differs deciding."""
+    greater = a[-1] > b[-1]
+    for i in range(a.shape[0] - 2, -1, -1):
+        greater = (a[i] > b[i]) | ((a[i] == b[i]) & greater)
+    return greater
 
 
 def _lexicographic(xp: Any, key: Array, values: Array) -> Array:

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pe_sim.errors import EngagementError
+from pe_sim.sensors.detection import sort_detections
 from pe_sim.state import State
 
-from .scenes import Station, file, place, random_state
+from .scenes import XP, Station, file, place, random_state
 
 KINDS = ("radar", "bearing", "camera", "relative")
 NARROW: dict[str, dict[str, Any]] = {
@@ -103,6 +104,22 @@ def test_equal_keys_leave_no_trace_either() -> None:
         for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0])
     }
     assert len(told) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), slots=st.integers(2, 9), batch=st.integers(1, 4))
+def test_detections_are_sorted_as_python_sorts_them(seed: int, slots: int, batch: int) -> None:
+    draw = np.random.default_rng(seed)
+    key = draw.integers(0, 3, size=(2, slots, batch)).astype(float)
+    values = draw.integers(0, 2, size=(3, 2, slots, batch)).astype(float)
+    valid = draw.random(size=(2, slots, batch)) < 0.7
+    got, found = sort_detections(XP, key, values, valid)
+    for i in range(2):
+        for b in range(batch):
+            here = [(key[i, j, b], *values[:, i, j, b]) for j in range(slots) if valid[i, j, b]]
+            assert found[i, :, b].tolist() == [True] * len(here) + [False] * (slots - len(here))
+            expected = [row[1:] for row in sorted(here)]
+            assert [tuple(got[:, i, j, b]) for j in range(len(here))] == expected
 
 
 def test_contacts_may_be_friends() -> None:
