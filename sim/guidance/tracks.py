@@ -7,6 +7,7 @@ from typing import Any
 
 from pe_sim.arrays import Array, Vector, scale, unit
 from pe_sim.errors import ContractError
+from pe_sim.guidance.link_sensors import LINK_DECODERS
 from pe_sim.guidance.own import Own, OwnMotionReader, PositionReader
 from pe_sim.guidance.track_sensors import DECODERS, HIDDEN, Decoder, Sighting
 from pe_sim.guidance.vectors import choose
@@ -92,13 +93,13 @@ class TrackReader:
         wanted = context.opponents if of is None else of
         found = [
             (decoder, layout)
-            for decoder in DECODERS
+            for decoder in (*DECODERS, *LINK_DECODERS)
             for layout in context.layouts[0]
             if layout.kind == decoder.kind and decoder.tells >= wants and sensor in (None, layout.sensor)
             and decoder.shows(layout.fields, wanted, opponents=of is None)
         ]
         if not found:
-            kinds = dict.fromkeys(decoder.kind for decoder in DECODERS if decoder.tells >= wants)
+            kinds = dict.fromkeys(decoder.kind for decoder in (*DECODERS, *LINK_DECODERS) if decoder.tells >= wants)
             raise ContractError(
                 f"guidance/{law}",
                 f"needs to know {', '.join(sorted(wants))} of {', '.join(wanted) or 'others'}: "

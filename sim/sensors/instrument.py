@@ -91,7 +91,7 @@ class DirectInstrument(Instrument):
             self._misses = Misses(self._xp, spec.detection, count)
         if spec.false_alarms is not None:
             self._false_alarms = FalseAlarms(self._sensor, spec)
-        self._solids = getattr(engagement.world, "obstacles", ()) if spec.occlusion else ()
+        self._solids = setting.solids if spec.occlusion else ()
         return slots
 
     def _cast(self) -> None:

@@ -59,6 +59,12 @@ class SensorSetting:
         world = self.engagement.world
         return world.backend == "grid" or getattr(world, "dimensions", 3) == 2
 
+    @property
+    def solids(self) -> tuple[Any, ...]:
+        """The world's obstacles: solids, or cells of a grid; in the plane without their heights."""
+        found = tuple(getattr(self.engagement.world, "obstacles", ()))
+        return tuple(item.flat() if self.planar and hasattr(item, "flat") else item for item in found)
+
     def keys(self, roots: Array) -> Array:
         """Return the stream keys of this sensor of each agent, int64 (n, R), from the episodes' root keys (R,)."""
         return streams.derive(roots, self._name_keys)

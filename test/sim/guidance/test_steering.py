@@ -138,6 +138,13 @@ def test_team_laws_learn_from_a_link_where_the_teammates_are(law: str) -> None:
     assert [result.duration for result in told] == pytest.approx([result.duration for result in seen], abs=0.5)
 
 
+def test_shared_directions_alone_lead_nowhere() -> None:
+    own = {"place": {"kind": "position", "rate": 25}, "eye": {"kind": "bearing", "rate": 25}}
+    link = {"kind": "shared_tracks", "rate": 25, "source": "eye"}
+    with pytest.raises(ContractError, match="direction, range of evader_0"):
+        Rollout(engagement("encirclement", "multirotor", **own, link=link))
+
+
 @pytest.mark.parametrize(
     ("law", "sensors", "missing"),
     [

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError
 from pe_sim.sensors.detection import sort_detections
 from pe_sim.state import State
@@ -201,6 +202,31 @@ def test_obstacles_hide_what_is_behind_them_if_asked_to() -> None:
         seen[occlusion] = reading.valid[[0, 4], 0, 0].tolist()
         assert not reading.values[~reading.valid].any()
     assert seen == {False: [True, True], True: [False, True]}
+
+
+def test_in_the_plane_heights_of_obstacles_do_not_count() -> None:
+    box = [{"shape": "box", "low": [4, -2, 5], "high": [5, 2, 9]}]
+    for dimensions, seen in ((2, False), (3, True)):
+        engagement = file(
+            pursuers=1, evaders=1, dimensions=dimensions, obstacles=box, s={"kind": "bearing", "occlusion": True}
+        )
+        assert bool(Station(engagement, "s").take(place([[0, 0, 0], [10, 0, 0]])).valid.all()) == seen
+
+
+def test_blocked_cells_of_a_grid_hide_too() -> None:
+    def role(team: str) -> dict[str, Any]:
+        return {
+            "team": team, "dynamics": {"model": "grid_mover"}, "policy": {"use": "guidance/hold_still", "rate": 10},
+            "sensors": {"s": {"kind": "relative", "rate": 10, "occlusion": True}},
+        }
+
+    engagement = parse({
+        "engagement": "cells", "world": {"backend": "grid", "size": 8, "tick": "100 ms", "obstacles": [[3, 3]]},
+        "roles": {"pursuer": role("pursuers"), "evader": role("evaders")},
+    })
+    station = Station(engagement, "s")
+    for there, seen in (([6, 3, 0], False), ([6, 6, 0], True), ([0, 6, 0], True)):
+        assert bool(station.take(place([[0, 3, 0], there])).valid.all()) == seen
 
 
 @pytest.mark.parametrize(
