@@ -20,13 +20,14 @@ from pe_ros.alarms import Alarms
 from pe_ros.conversions import nanoseconds, time_message
 from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
+from pe_ros.wiring import Wiring
 from pe_sim import streams
 from pe_sim.engagement import Engagement
 from pe_sim.errors import PeError, RosError
 from pe_sim.schema import nearest
 
-NO_EPISODE = "no episode yet"
-"""Status message of a node that has heard of no episode: its episode number means nothing."""
+NO_EPISODE = "no episode"
+"""Status message of a node that takes part in no episode, before the first and between two."""
 
 STATUS_PERIOD = 0.5
 """Period of the status report [s]."""
@@ -99,6 +100,7 @@ class AgentLifecycleNode(LifecycleNode):
         self.seed = 0
         self.start: int | None = None
         self.running = False
+        self._over = False
         if self.values["autostart"]:
             self.autostart()
 
@@ -137,9 +139,11 @@ class AgentLifecycleNode(LifecycleNode):
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._timer = self.create_timer(STATUS_PERIOD, self.report, clock=steady)
             self.configure()
+            self._wiring = Wiring(self, self.context_of_engagement, self.exclusive_topics())
         except Exception as fault:  # noqa: BLE001 - rclpy would drop it; whoever configured is told and may raise it
             logger(self).error(str(fault) if isinstance(fault, PeError) else f"{type(fault).__name__}: {fault}")
             self._refusal = fault
+            self._forget()
             return TransitionCallbackReturn.FAILURE
         self.context_of_engagement.hear_clock()
         return TransitionCallbackReturn.SUCCESS
@@ -170,13 +174,16 @@ class AgentLifecycleNode(LifecycleNode):
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Give back what configure took."""
         del state
-        self.destroy_publisher(self._status)
-        self.destroy_subscription(self._state)
-        self.destroy_timer(self._timer)
+        self._forget()
         self.context_of_engagement.forget_clock()
         self.cleanup()
         self.episode, self.running = -1, False
         return TransitionCallbackReturn.SUCCESS
+
+    def _forget(self) -> None:
+        self.destroy_publisher(self._status)
+        self.destroy_subscription(self._state)
+        self.destroy_timer(self._timer)
 
     @abstractmethod
     def configure(self) -> None:
@@ -188,6 +195,10 @@ class AgentLifecycleNode(LifecycleNode):
 
     def activate(self) -> None:
         """Do what arming needs."""
+
+    def exclusive_topics(self) -> list[str]:
+        """Return the topics around this node that just one node may publish on; asked once it is configured."""
+        return []
 
     def cleanup(self) -> None:
         """Destroy what :meth:`configure` made."""
@@ -219,9 +230,10 @@ class AgentLifecycleNode(LifecycleNode):
             return
         self.fault = ""
         waiting = message.phase in (EngagementState.PHASE_READY, EngagementState.PHASE_RUNNING)
-        if waiting and (message.episode, message.seed) != (self.episode, self.seed):
+        self._wiring.heard_referee(running=message.phase == EngagementState.PHASE_RUNNING)
+        if waiting and self._is_anew(message):
             self.episode, self.seed = int(message.episode), int(message.seed)
-            self.start, self.running = None, False
+            self.start, self.running, self._over = None, False, False
             keys = streams.episode_keys(np.asarray([self.seed], np.int64), np.asarray([self.episode], np.int64))
             self.begin(keys)
             self.report()
@@ -233,9 +245,18 @@ class AgentLifecycleNode(LifecycleNode):
         if message.phase == EngagementState.PHASE_RUNNING and not self.running:
             self.running = True
             self.begin_running(start)
+        self._over = not waiting
         if not waiting and self.running:
             self.running = False
             self.end()
+
+    def _is_anew(self, message: EngagementState) -> bool:
+        """Whether an episode begins: another one, or the same from its start, of whose end no word may have come."""
+        if self._over or (message.episode, message.seed) != (self.episode, self.seed):
+            return True
+        start = nanoseconds(message.start)
+        moved = bool(start) and self.start is not None and start != self.start
+        return moved or (message.phase == EngagementState.PHASE_READY and self.running)
 
     def report(self) -> None:
         """Publish the status."""
@@ -244,11 +265,12 @@ class AgentLifecycleNode(LifecycleNode):
         message.agent = self.agent
         message.node = f"{self.agent}_{self._kind}"  # also where the node has been given another name
         message.state = AgentStatus.STATE_ACTIVE if self.active else AgentStatus.STATE_INACTIVE
-        if self.fault:
+        fault = self.fault or self._wiring.fault()
+        if fault:
             message.state = AgentStatus.STATE_FAULT
-            message.message = self.fault
+            message.message = fault
         message.episode = max(0, self.episode)
-        if self.episode < 0 and not self.fault:
+        if (self.episode < 0 or self._over) and not fault:
             message.message = NO_EPISODE
         self.fill_status(message)
         self._status.publish(message)

@@ -68,6 +68,10 @@ class GateNode(AgentLifecycleNode):
         self._stop_service = self.create_service(Trigger, topics.stop(self.agent), self._on_stop)
         self._release_service = self.create_service(Trigger, topics.release(self.agent), self._on_release)
 
+    def exclusive_topics(self) -> list[str]:
+        """Return what only one policy, and only this gate may publish on."""
+        return [topics.action(self.agent), topics.command(self.agent)]
+
     def cleanup(self) -> None:
         """Destroy topics and services."""
         self.destroy_publisher(self._commands)
@@ -138,14 +142,14 @@ class GateNode(AgentLifecycleNode):
             self._commands.publish(action.patched(mode=Action.MODE_STOP, gate=int(Gate.STOP_LATCHED)))
             return
         allowed, changed = self._gate.check(action.values.reshape(-1, 1, 1), self._allowed, self._has)
-        bits = int(changed[0, 0])
+        changes = Gate(int(changed[0, 0]))
         self._allowed, self._has = allowed, ONE
-        if not bits:
+        if not changes:
             self._commands.publish(action.data if action.gate == 0 else action.patched(gate=0))
             return
         values = allowed[:, 0, 0]
-        self._tell(Gate(bits), _rules(Gate(bits)), action.sequence, action.values, values.tolist())
-        self._commands.publish(action.patched(values=values, gate=bits))
+        self._tell(changes, _rules(changes), action.sequence, action.values, values.tolist())
+        self._commands.publish(action.patched(values=values, gate=int(changes)))
 
     def _answer_in_place_of(self, action: ActionRecord, bits: Gate) -> None:
         """In lockstep time waits for a command: repeat the last one for an action that cannot be used."""

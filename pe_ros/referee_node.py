@@ -8,7 +8,6 @@ odometry itself.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,11 +21,11 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from pe_ros import qos, specs, topics
-from pe_ros.agent_lifecycle import NO_EPISODE
 from pe_ros.alarms import Alarms
 from pe_ros.conversions import duration_message, in_play, state_column, time_message
 from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
+from pe_ros.readiness import Readiness
 from pe_ros.recorder_watch import RecorderWatch
 from pe_ros.run_node import run
 from pe_sim.arrays import namespace
@@ -116,8 +115,8 @@ class RefereeNode(Node):
         self.finished = False
         self.done = False
         self._rules = Rules(self.engagement.rules, self.engagement.teams, self.engagement.horizon, namespace())
-        self._waiting: set[str] = set()
-        self._since_ready = 0.0
+        self._readiness = Readiness(self.engagement.agents, [self._missing_time, self._missing_recorder])
+        self._again = False
         self._publisher = self.create_publisher(
             EngagementState, topics.ENGAGEMENT_STATE, qos.engagement_state(self.pace)
         )
@@ -133,6 +132,7 @@ class RefereeNode(Node):
             agent: self.create_client(Trigger, topics.stop(agent)) for agent in self.engagement.agents
         }
         if stage is None:
+            self.time.hear_clock()
             self._listen_to_vehicles()
         self._timer = self.create_timer(
             1.0 / self.values["rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -164,34 +164,35 @@ class RefereeNode(Node):
         self.view.rewards = [0.0] * len(self.engagement.agents)
         self.view.decisions = dict.fromkeys(self.engagement.agents, 0)
         self.start = 0 if self.stage is None else self.stage.prepare(self.seed, self.episode)
-        self._waiting = {
-            name for agent in self.engagement.agents
-            for name in (topics.sensor_node(agent), topics.policy_node(agent), topics.gate_node(agent))
-        }
-        self._since_ready = self._wall()
+        self._readiness.begin()
         self._enter(EngagementState.PHASE_READY)
-
-    def _wall(self) -> float:
-        return time.monotonic()
 
     def _enter(self, phase: int) -> None:
         self.phase = phase
         self.publish_state()
 
     def _hear_status(self, message: AgentStatus) -> None:
-        if self.phase != EngagementState.PHASE_READY or message.episode != self.episode:
-            return
-        armed = message.state in (AgentStatus.STATE_ACTIVE, AgentStatus.STATE_STOPPED)
-        if armed and message.message != NO_EPISODE:
-            self._waiting.discard(message.node)
+        if self.phase == EngagementState.PHASE_READY and message.episode == self.episode:
+            self._readiness.hear(message, again=self._again)
             self._go_if_ready()
 
     def _go_if_ready(self) -> None:
-        """Start when everybody is ready, and at first the recorder too."""
-        if self._waiting or (self._recorder is not None and self._recorder.unheard()):
+        if self._readiness.missing():
             return
+        self._again = False
         self._recorder = None  # if it is gone later, the engagement goes on
         self._go()
+
+    def _missing_recorder(self) -> str:
+        unheard = [] if self._recorder is None else self._recorder.unheard()
+        if not unheard:
+            return ""
+        return f"the recorder {self.values['recorder']} does not hear {', '.join(unheard)} yet; is it running?"
+
+    def _missing_time(self) -> str:
+        if self.stage is None and self.time.simulated and not self.time.now():
+            return f"time is simulated, but nothing has come on {topics.CLOCK}"
+        return ""
 
     def _go(self) -> None:
         """Start the episode."""
@@ -257,17 +258,10 @@ class RefereeNode(Node):
                 self.publish_state()
 
     def _name_the_missing(self) -> None:
-        if self._wall() - self._since_ready > self.values["ready_limit"]:
-            self._since_ready = self._wall()
-            logger(self).warning(f"episode {self.episode} cannot start: {self._what_is_missing()}")
+        missing = self._readiness.overdue(self.values["ready_limit"])
+        if missing:
+            logger(self).warning(f"episode {self.episode} cannot start: {missing}")
         self.publish_state()
-
-    def _what_is_missing(self) -> str:
-        if self._waiting:
-            names = ", ".join(sorted(self._waiting))
-            return f"no word from {names}; are these nodes running, configured and active?"
-        unheard = self._recorder.unheard() if self._recorder is not None else []
-        return f"the recorder {self.values['recorder']} does not hear {', '.join(unheard)}; is it running?"
 
     def _hear_odom(self, index: int, message: Odometry) -> None:
         self._odometry[index] = (state_column(message), in_play(message))
@@ -320,9 +314,9 @@ class RefereeNode(Node):
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
         self._halt(STOPPED)
-        self.finished = False
-        self.episode -= 1  # the same episode again, from its start
-        self.episode = max(self.episode, -1)
+        self.finished = self.done = False
+        self._again = True
+        self.episode = max(self.episode - 1, -1)  # the same episode again, from its start
         self.begin()
         response.success, response.message = True, f"episode {self.episode} begins again"
         return response

@@ -89,6 +89,11 @@ class SensorNode(AgentLifecycleNode):
             for i in needed
         ]
 
+    def exclusive_topics(self) -> list[str]:
+        """Return the odometry it hears: of a vehicle or of a simulation, not of both."""
+        seen = set[int]().union(*self._needs.values())
+        return [topics.odom(self.engagement.agents[i]) for i in sorted(seen)]
+
     def cleanup(self) -> None:
         """Destroy publishers and subscriptions."""
         for publisher in (*self.outputs.values(), self._layout_publisher):
