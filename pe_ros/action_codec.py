@@ -148,7 +148,7 @@ class ActionReader(Reader):
             sequence=number("sequence"),
             kind=self._kind_of_action,
             mode=number("mode"),
-            values=np.frombuffer(data, "<f4", of["values"].count, of["values"].offset),
+            values=np.frombuffer(data, "<f4", of["values"].elements, of["values"].offset),
             effective=number("effective.sec") * NANOSECONDS + number("effective.nanosec"),
             gate=number("gate"),
             data=data,

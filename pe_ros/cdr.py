@@ -38,12 +38,12 @@ class Place(NamedTuple):
     Attributes:
         offset: of its first byte.
         form: of all its elements.
-        count: number of elements.
+        elements: how many.
     """
 
     offset: int
     form: struct.Struct
-    count: int
+    elements: int
 
 
 def aligned(offset: int, size: int) -> int:

@@ -134,6 +134,6 @@ class ObservationReader(Reader):
             available=number("available.sec") * NANOSECONDS + number("available.nanosec"),
             dropped=bool(number("dropped")),
             layout=self._layout,
-            values=np.frombuffer(data, "<f4", values.count, values.offset),
-            valid=np.frombuffer(data, np.bool_, valid.count, valid.offset),
+            values=np.frombuffer(data, "<f4", values.elements, values.offset),
+            valid=np.frombuffer(data, np.bool_, valid.elements, valid.offset),
         )
