@@ -16,8 +16,8 @@ from pe_ros.cli_engagement import engagement_app, env_app
 from pe_ros.cli_errors import errors_for_people
 from pe_ros.cli_policy import policy_app
 from pe_ros.ros_installed import require_ros
-from pe_ros.shipped import engagement_path
 from pe_sim.errors import PeError
+from pe_sim.shared_files import engagement_file
 
 app = typer.Typer(
     name="pe-ros",
@@ -119,7 +119,7 @@ def engage(  # noqa: PLR0913, PLR0917 - one parameter per option
 
         changes = parse_changes(set_keys)
         options = Options(
-            engagement=str(engagement_path(str(file))), pace=pace, realtime_factor=factor,
+            engagement=str(engagement_file(file)), pace=pace, realtime_factor=factor,
             seed=-1 if seed is None else seed, episodes=episodes,
             record=str(record) if record else "", overrides=json.dumps(changes) if changes else "",
         )
@@ -151,7 +151,7 @@ def rollout(
         from pe_sim.engagement import load
         from pe_sim.evaluation.rollout import rollout as run_episodes
 
-        engagement = load(engagement_path(str(file)), parse_changes(set_keys) or None)
+        engagement = load(engagement_file(file), parse_changes(set_keys) or None)
         chosen = engagement.seed if seed is None else seed
         console = Console()
         episodes_run = run_episodes(engagement, episodes, chosen)

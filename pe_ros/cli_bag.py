@@ -69,3 +69,17 @@ def repair(
         typer.echo(f"at byte {damage.offset}: {damage.reason} ({damage.length} bytes)")
     what = "recovered" if report.rewrote_file else "metadata rebuilt"
     typer.echo(f"{directory}: {what}, {report.messages} messages")
+
+
+Tacview = Annotated[Path, typer.Option("--tacview", metavar="FILE", help="ACMI 2.2 file to write, e.g. flight.acmi.")]
+Episode = Annotated[int | None, typer.Option("--episode", min=0, help="Episode [default: the first in the bag].")]
+
+
+@bag_app.command()
+def export(directory: Directory, output: Tacview, episode: Episode = None) -> None:
+    """Export a recorded engagement for Tacview."""
+    from pe_ros.bag.tacview import export as write
+
+    with errors_for_people():
+        count = write(directory, output, episode)
+    typer.echo(f"{output}: {count} instants")

@@ -36,11 +36,22 @@ def ros(
 
         require_ros("pe-ros bench ros")
         from pe_ros.bench.ros import run
-        from pe_ros.shipped import engagement_file
         from pe_sim.bench.figures import report
+        from pe_sim.shared_files import engagement_file
 
         file = engagement or engagement_file("kinematic_3v1")
         code = report("pe-ros bench ros", run(file, quick=quick), json_file, Console())
+    raise typer.Exit(code)
+
+
+@bench_app.command("sim")
+def simulation(json_file: Json = None, quick: Quick = False) -> None:
+    """The batched simulation: a grid against a plain Python loop, a 3-on-1 against VMAS and MPE2."""
+    with errors_for_people():
+        from pe_sim.bench import sim as core
+        from pe_sim.bench.figures import report
+
+        code = report("pe-ros bench sim", core.run(quick=quick), json_file, Console())
     raise typer.Exit(code)
 
 
@@ -48,9 +59,9 @@ def ros(
 def fixed_wing(json_file: Json = None, quick: Quick = False) -> None:
     """The fixed-wing world: cost over JSBSim's bare calls, two workers over one, a 2-on-2 in real time on ROS."""
     with errors_for_people():
-        from pe_ros.shipped import engagement_file
         from pe_sim.bench import fixed_wing as world
         from pe_sim.bench.figures import report
+        from pe_sim.shared_files import engagement_file
 
         figures = world.run(quick=quick)
         if find_spec("rclpy") is not None and find_spec("pe_ros.msg") is not None:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
 from rich.console import Console
 
 from pe_ros.cli_errors import errors_for_people
-from pe_ros.shipped import engagement_path
+from pe_sim.shared_files import engagement_file
 
 engagement_app = typer.Typer(help="Look at engagement files and check them.", no_args_is_help=True)
 env_app = typer.Typer(help="Check environments for classic mistakes.", no_args_is_help=True)
@@ -23,15 +22,16 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAM
 def show(
     file: File, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False
 ) -> None:
-    """Print the file with every default filled in."""
+    """Print the file with every default filled in and every unit beside its quantity."""
     from pe_sim.engagement import load
+    from pe_sim.show import as_yaml
 
     with errors_for_people():
-        resolved = load(engagement_path(str(file))).resolved()
+        engagement = load(engagement_file(file))
         if as_json:
-            typer.echo(json.dumps(resolved, indent=2))
+            typer.echo(json.dumps(engagement.resolved(), indent=2))
         else:
-            typer.echo(yaml.safe_dump(resolved, sort_keys=False), nl=False)
+            typer.echo(as_yaml(engagement), nl=False)
 
 
 @engagement_app.command()
@@ -40,15 +40,29 @@ def check(file: File) -> None:
     from pe_sim.engagement import load
 
     with errors_for_people():
-        engagement = load(engagement_path(str(file)))
+        engagement = load(engagement_file(file))
         Console().print(f"{file}: valid ({engagement.engagement}, {len(engagement.agents)} agents)")
+
+
+@engagement_app.command()
+def schema() -> None:
+    """Print the JSON schema of the engagement file, for editors: every world, model, sensor and law installed."""
+    from pe_sim.json_schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=1, sort_keys=True))
 
 
 @env_app.command(name="check")
 def env_check(file: File) -> None:
-    """Warn about classic mistakes in an engagement file's environment."""
+    """Warn about classic mistakes in an engagement file's environment; exit code 1 if it found warnings."""
     from pe_sim.engagement import load
+    from pe_sim.envs.check import check_engagement
+    from pe_sim.envs.findings import worst
 
     with errors_for_people():
-        engagement = load(engagement_path(str(file)))
-        Console().print(f"{file}: {len(engagement.agents)} agents, no findings")
+        findings = check_engagement(load(engagement_file(file)))
+        for finding in findings:
+            typer.echo(str(finding))
+        if not findings:
+            typer.echo(f"{file}: no findings")
+    raise typer.Exit(1 if worst(findings) in ("error", "warning") else 0)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pe_ros.cli_errors import errors_for_people
-from pe_ros.shipped import engagement_path
+from pe_sim.shared_files import engagement_file
 
 if TYPE_CHECKING:
     from pe_sim.policies.bundle import Bundle
@@ -93,7 +93,7 @@ def check(
         from pe_sim.policies.runner import load as load_bundle
         from pe_sim.schema import nearest
 
-        engagement = load(engagement_path(str(file)))
+        engagement = load(engagement_file(file))
         chosen = role or found.description.role
         if chosen not in engagement.roles:
             raise EngagementError(f"{file}: roles", "no such role", chosen, nearest(chosen, engagement.roles))

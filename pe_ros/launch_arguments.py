@@ -16,11 +16,11 @@ from typing import Any
 import yaml
 
 from pe_ros import topics
-from pe_ros.shipped import engagement_file, engagement_path
 from pe_ros.specs import NodeSpec, Options, agent_specs, engagement_specs
 from pe_sim.engagement import Engagement, load
 from pe_sim.errors import EngagementError, RosError
 from pe_sim.schema import nearest
+from pe_sim.shared_files import engagement_file
 
 DEFAULT_WORLD = "kinematic"
 DEFAULTS = {"grid": "grid_1v1", "kinematic": "kinematic_3v1"}
@@ -260,7 +260,7 @@ def find_engagement(name: str, world: str) -> Path:
         RosError: if there is none of this world.
     """
     if name:
-        return engagement_path(name.removesuffix(".yaml") if "/" not in name and not Path(name).exists() else name)
+        return engagement_file(name.removesuffix(".yaml") if "/" not in name and not Path(name).exists() else name)
     world = world or DEFAULT_WORLD
     if world in DEFAULTS:
         return engagement_file(DEFAULTS[world])

@@ -63,8 +63,12 @@ class Results:
     def print(self, console: Console) -> None:
         """Print the table."""
         table = Table(title=f"{self.engagement.engagement}  seed {self.seed}  {self.ran}")
-        for name in ("episode", "outcome", "time [s]", "min distance [m]", "decisions", "reward", "trajectory"):
-            table.add_column(name, justify="left" if name in ("outcome", "trajectory") else "right")
+        for name in ("#", "outcome", r"time \[s]", r"closest \[m]", "decisions", "reward", "trajectory"):
+            whole = name in ("#", "trajectory")
+            table.add_column(
+                name, justify="left" if name in ("outcome", "trajectory") else "right", overflow="fold", no_wrap=whole,
+                min_width=12 if name == "trajectory" else None,
+            )
         for one in self.episodes:
             table.add_row(
                 str(one.episode), one.outcome, f"{one.duration:.3f}", f"{one.min_distance:.3f}",
