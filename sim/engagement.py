@@ -46,7 +46,17 @@ class LockstepSpec(Strict):
 
 
 class Engagement(Strict):
-    """A whole engagement, as the file states it."""
+    """A whole engagement, as the file states it.
+
+    Attributes:
+        engagement: its name.
+        description: what it is about.
+        seed: of the run, unless another is given.
+        world: what moves and how.
+        rules: how it is judged.
+        roles: role -> agents that are alike.
+        lockstep: what the world does when a due decision does not come.
+    """
 
     engagement: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
     description: str = ""

@@ -133,7 +133,19 @@ class StartSpec(Strict):
 
 
 class RoleSpec(Strict):
-    """Agents that are alike: how they move, what they sense, what decides for them."""
+    """Agents that are alike: how they move, what they sense, what decides for them.
+
+    Attributes:
+        count: how many; they are named '<role>_0', '<role>_1' and so on.
+        team: whose side they are on.
+        dynamics: how they move, and their limits.
+        start: where they start.
+        sensors: name -> sensor.
+        policy: what decides for them, and when.
+        action: when their actions take effect and how long they last.
+        gate: limits that no action gets past.
+        observe: what their observation vector holds beside the sensors' values.
+    """
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1
     team: str
