@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pe_sim.air_combat import CombatSpec, GunSpec, Guns, geometry, specific_energy
+from pe_sim.air_combat import CombatSpec, Guns, GunSpec, geometry, specific_energy
 from pe_sim.arrays import from_yaw, namespace
 from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError
@@ -85,7 +85,10 @@ GUN = GunSpec(min_range=100.0, max_range=900.0, angle=0.1, damage=1.0, hit_point
 
 @pytest.mark.parametrize(
     ("x", "y", "inside"),
-    [(500, 0, True), (99, 0, False), (901, 0, False), (500, 49, True), (500, 51, False), (-500, 0, False), (100, 0, True)],
+    [
+        (500, 0, True), (99, 0, False), (901, 0, False), (500, 49, True), (500, 51, False), (-500, 0, False),
+        (100, 0, True),
+    ],
 )
 def test_the_zone_is_a_cone_between_two_ranges(x, y, inside):
     guns = Guns(GUN, ([0], [1]), 2, 0.05, XP)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pymap3d
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pe_sim.arrays import rotate, rotate_back
-
-from .flying import flying
 from pe_sim.worlds.jsbsim import frames
 from pe_sim.worlds.jsbsim.frames import LocalFrame
 from pe_sim.worlds.jsbsim.properties import FOOT
+
+from .flying import flying
 
 # The reference point and results of pymap3d's own test suite (its test_enu.py, test_geodetic.py): degrees and metres.
 LLA0 = (42.0, -82.0, 200.0)
@@ -23,6 +22,8 @@ XYZ0 = (660_675.2518247, -4_700_948.68316, 4_245_737.66222)
 ENU = (186.277521, 286.842228, 939.692621)
 ENU_XYZ = (660_930.192761, -4_701_424.222957, 4_246_579.604633)
 ENU_LLA = (42.002581974253744, -81.997751960067460, 1_139.701799575106)
+
+pymap3d = pytest.importorskip("pymap3d")
 
 angles = st.floats(-3.1, 3.1)
 places = st.floats(-40_000.0, 40_000.0)

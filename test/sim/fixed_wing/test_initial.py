@@ -8,11 +8,11 @@ import pytest
 
 from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError
-
-from .flying import CRUISE, UNLIMITED, duel, flying, role, start_of
 from pe_sim.worlds.jsbsim.air import TurbulenceSpec
 from pe_sim.worlds.jsbsim.aircraft import Aircraft
 from pe_sim.worlds.jsbsim.initial import InitialConditions
+
+from .flying import CRUISE, UNLIMITED, duel, flying, role, start_of
 
 
 def everything(aircraft: Aircraft) -> dict[str, float]:
@@ -140,7 +140,7 @@ def test_an_engagement_with_an_impossible_start_is_refused_with_its_path(key, va
 @pytest.mark.parametrize(
     ("section", "value"),
     [
-        ({"world": {"origin": {"altitude": "3 deg"}}}, r"world.*origin.*altitude.*wrong unit: expected a quantity in m"),
+        ({"world": {"origin": {"altitude": "3 deg"}}}, r"origin.*altitude.*wrong unit: expected a quantity in m"),
         ({"world": {"substep_rate": "10 m"}}, r"substep_rate.*wrong unit"),
         ({"world": {"air": {"wind": ["5 kg", 0, 0]}}}, r"wind.*wrong unit"),
         ({"world": {"orign": {}}}, r"unknown key 'orign'; did you mean 'origin'"),

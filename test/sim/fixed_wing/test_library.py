@@ -10,10 +10,10 @@ import pytest
 
 from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError, PluginError
-
-from .flying import UNLIMITED, duel, role
 from pe_sim.worlds.jsbsim import library
 from pe_sim.worlds.jsbsim.aircraft import Aircraft
+
+from .flying import UNLIMITED, duel, role
 
 
 def test_the_aircraft_that_it_ships_are_known():

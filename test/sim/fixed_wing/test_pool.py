@@ -7,16 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pe_sim.errors import EngagementError, PluginError
-
-from .flying import begun, command, surfaces_duel
 from pe_sim.worlds.jsbsim.fleet import FleetArrays
 from pe_sim.worlds.jsbsim.worker import size_of
+
+from .flying import begun, command, surfaces_duel
 
 
 def pooled(batch=4, workers=2):
@@ -83,8 +84,7 @@ def test_a_worker_that_dies_is_named_and_takes_the_others_with_it():
     os.kill(workers[1], signal.SIGKILL)
     assert gone(workers[1])
     with pytest.raises(PluginError, match="worker 1 has ended"):
-        for _ in range(3):
-            simulation.world.step(command(simulation, pursuer=[0] * 4, evader=[0] * 4), None)
+        simulation.world.step(command(simulation, pursuer=[0] * 4, evader=[0] * 4), None)
     assert all(gone(pid) for pid in workers)
 
 
@@ -119,7 +119,9 @@ def test_workers_end_with_a_parent_that_dies(tmp_path, number):
         "    time.sleep(60)\n",
         encoding="utf-8",
     )
-    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert parent.stdout is not None
     workers = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(workers) == 2
@@ -134,7 +136,7 @@ def test_shared_arrays_do_not_overlap():
     try:
         arrays = list(vars(simulation.world._fleet.arrays).values())
         spans = sorted((a.__array_interface__["data"][0], a.nbytes) for a in arrays)
-        assert all(start + size <= following for (start, size), (following, _) in zip(spans, spans[1:], strict=False))
+        assert all(start + size <= following for (start, size), (following, _) in pairwise(spans))
         assert sum(size for _, size in spans) <= size_of(2, 4)
         assert len(spans) == len(FleetArrays.layout(2, 4))
     finally:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pe_sim.errors import PluginError
+from pe_sim.worlds.jsbsim.properties import PROPERTIES, factors
 
 from .flying import flying
-from pe_sim.worlds.jsbsim.properties import PROPERTIES, factors
 
 OPTIONAL = ("throttle_", "mixture_", "advance_")
 

@@ -14,7 +14,7 @@ from pe_sim.sensors.air_data import standard_atmosphere
 from pe_sim.sensors.channel import SensorChannel
 from pe_sim.state import State
 
-from .flying import begun, command, duel, flying, role
+from .flying import begun, command, duel, role
 
 XP = namespace()
 

@@ -11,12 +11,12 @@ from pe_sim.actions import Mode
 from pe_sim.engagement import parse
 from pe_sim.rules import OUTCOMES
 from pe_sim.worlds.base import Command
-
-from .flying import begun, command, duel, role, start_of, surfaces_duel
 from pe_sim.worlds.jsbsim import frames, library
 from pe_sim.worlds.jsbsim.frames import LocalFrame
 from pe_sim.worlds.jsbsim.properties import FOOT
 from pe_sim.worlds.jsbsim.spec import FixedWingSpec
+
+from .flying import begun, command, duel, role, start_of, surfaces_duel
 
 AIRCRAFT = ("f16", "T38", "c172x", "f15", "A4", "737")
 
@@ -151,7 +151,8 @@ def test_positive_surfaces_turn_positively_about_the_body_axes():
     for surface, row in (("aileron", 10), ("elevator", 11), ("rudder", 12)):
         action = [0.0, 0.0, 0.0, 0.3]
         action[("aileron", "elevator", "rudder").index(surface)] = 0.4
-        simulation = begun(parse(duel(role("pursuers", "T38"), role("evaders", "T38", start={"points": [[0, 900, 5000]]}))))
+        evader = role("evaders", "T38", start={"points": [[0, 900, 5000]]})
+        simulation = begun(parse(duel(role("pursuers", "T38"), evader)))
         for _ in range(6):
             simulation.world.step(command(simulation, pursuer=action, evader=[0, 0, 0, 0.3]), None)
         rates = simulation.state.block[10:13, 0, 0]
@@ -264,7 +265,8 @@ def test_actions_are_described_with_units_and_limits():
     guided = {"dynamics": {"action": "guidance"}}
     simulation = begun(parse(duel(role("pursuers", **guided), role("evaders", start={"points": [[900, 0, 6000]]}))))
     flight, surfaces = simulation.roles["pursuer"].action, simulation.roles["evader"].action
-    assert (flight.kind, flight.names, flight.units) == ("flight", ("heading", "altitude", "airspeed"), ("rad", "m", "m/s"))
+    assert (flight.kind, flight.names) == ("flight", ("heading", "altitude", "airspeed"))
+    assert flight.units == ("rad", "m", "m/s")
     assert (surfaces.kind, surfaces.names) == ("surfaces", ("aileron", "elevator", "rudder", "throttle"))
     assert surfaces.low.tolist() == [-1, -1, -1, 0]
     assert surfaces.high.tolist() == [1, 1, 1, 1]
