@@ -91,8 +91,13 @@ BUILT_IN: dict[str, dict[str, str]] = {
 
 
 @cache
-def _installed(group: str) -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=group)}
+def _installed(group: str) -> dict[str, list[Any]]:
+    """Return name -> entry points of that name, of all installed packages."""
+    found: dict[str, list[Any]] = {}
+    for point in entry_points(group=group):
+        if point.value not in [other.value for other in found.get(point.name, [])]:
+            found.setdefault(point.name, []).append(point)
+    return found
 
 
 def names(group: str) -> list[str]:
@@ -105,17 +110,22 @@ def lookup(group: str, name: str) -> Any:
     """Return the class registered under a name.
 
     Raises:
-        PluginError: if the name is unknown (with the nearest valid one) or its module cannot be imported.
+        PluginError: if the name is unknown (with the nearest valid one) or taken twice, or its module cannot be
+            imported.
     """
     target = BUILT_IN[group].get(name)
-    point = _installed(group).get(name)
-    if target is None and point is None:
+    points = _installed(group).get(name, [])
+    if target is None and not points:
         kind = group.removeprefix("pe_sim.")
         raise PluginError(kind, f"no {kind} of this name is registered", name, nearest(name, names(group)))
+    if len(points) + (target is not None) > 1:
+        rivals = ["built in"] * (target is not None) + [point.value for point in points]
+        cure = "rename or uninstall one"
+        raise PluginError(f"{group}:{name}", f"the name is taken more than once: {', '.join(rivals)}", cure=cure)
     try:
         if target is not None:
             module, _, attribute = target.partition(":")
             return getattr(import_module(module), attribute)
-        return point.load() if point is not None else None
+        return points[0].load()
     except (ImportError, AttributeError) as fault:
         raise PluginError(f"{group}:{name}", f"cannot be imported: {fault}") from fault

@@ -119,33 +119,37 @@ def test_rows_reset_at_any_time_are_fresh_single_runs(engagement: Engagement, se
     finished: dict[int, str] = {}
     for _ in range(70):
         running = np.asarray(simulation.running)
-        simulation.sense()
-        decide(simulation, runner.policies)
-        commands = simulation.commands()
-        for row in np.flatnonzero(running):
-            hashes[row].state(simulation)
-            hashes[row].commands(commands)
-        simulation.advance(commands)
-        restart = []
-        for row in range(3):
-            over = running[row] and not simulation.running[row]
-            if over:
-                hashes[row].state(simulation)
-                finished[episodes[row]] = hashes[row].hexdigest()
-            if over or chance.random() < 0.04:
-                restart.append(row)
-        if restart:
-            rows = np.asarray(restart)
-            for row in restart:
-                episodes[row] += 3
-                hashes[row] = TrajectoryHash(row)
-            numbers = np.asarray([episodes[row] for row in restart])
-            simulation.reset(np.full(len(restart), seed), numbers, rows)
-            for policy in runner.policies.values():
-                policy.reset(simulation.roots[rows], rows)
+        tick_with_hashes(runner, hashes)
+        over = running & ~np.asarray(simulation.running)
+        finished.update({episodes[row]: hashes[row].hexdigest() for row in np.flatnonzero(over)})
+        restart = np.flatnonzero(over | (chance.random(3) < 0.04))
+        if not len(restart):
+            continue
+        for row in restart:
+            episodes[row] += 3
+            hashes[row] = TrajectoryHash(row)
+        simulation.reset(np.full(len(restart), seed), np.asarray([episodes[row] for row in restart]), restart)
+        for policy in runner.policies.values():
+            policy.reset(simulation.roots[restart], restart)
     single = Rollout(engagement, 1)
     for episode, sha in list(finished.items())[:4]:
         assert single.run([seed], [episode])[0].trajectory_sha256 == sha
+
+
+def tick_with_hashes(runner: Rollout, hashes: list[TrajectoryHash]) -> None:
+    """Run one tick of all rows that are running, into their hashes; the last state too where an episode ends."""
+    simulation = runner.simulation
+    running = np.flatnonzero(np.asarray(simulation.running))
+    simulation.sense()
+    decide(simulation, runner.policies)
+    commands = simulation.commands()
+    for row in running:
+        hashes[row].state(simulation)
+        hashes[row].commands(commands)
+    simulation.advance(commands)
+    for row in running:
+        if not simulation.running[row]:
+            hashes[row].state(simulation)
 
 
 def test_a_reset_begins_the_same_run_again() -> None:
