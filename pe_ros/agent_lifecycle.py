@@ -6,12 +6,16 @@ configure loads and checks, activate arms. Nothing is published that could move 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+from lifecycle_msgs.srv import ChangeState
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 
@@ -86,6 +90,7 @@ class AgentLifecycleNode(LifecycleNode):
     ) -> None:
         super().__init__(node_arguments.pop("node_name", kind), **node_arguments)
         self._kind = kind
+        self._refuse_impossible_transitions()
         self.context_of_engagement = EngagementContext(self, kind, engagement, alarms)
         self.engagement = self.context_of_engagement.engagement
         self.values: dict[str, Any] = self.context_of_engagement.values
@@ -103,6 +108,20 @@ class AgentLifecycleNode(LifecycleNode):
         self._over = False
         if self.values["autostart"]:
             self.autostart()
+
+    def _refuse_impossible_transitions(self) -> None:
+        """Answer a request for a transition that the state does not allow: rclpy would raise, and the process end."""
+        for service in self.services:
+            if service.srv_type is ChangeState:
+                service.callback = partial(self._change_state, service.callback)
+
+    def _change_state(self, change: Callable[..., Any], request: Any, response: Any) -> Any:
+        try:
+            return change(request, response)
+        except _rclpy.RCLError as error:
+            logger(self).warning(f"change_state: {str(error).partition(', at')[0]}")
+            response.success = False
+            return response
 
     def _agent(self) -> str:
         agent = str(self.values["agent"])

@@ -137,6 +137,7 @@ class RefereeNode(Node):
         self._timer = self.create_timer(
             1.0 / self.values["rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self.publish_state()
 
     def _make_recorder_watch(self) -> RecorderWatch | None:
         if not self.values["recorder"]:

@@ -154,6 +154,10 @@ class Ear:
 
     messages: list[Any] = field(default_factory=list)
 
+    def forget(self) -> None:
+        """Forget what came so far: what is waited for next comes from now on."""
+        self.messages.clear()
+
     def wait(self, fits: Callable[[Any], object] = lambda _: True, what: str = "", *, later: bool = False) -> Any:
         """Return the first message that fits, once it is there; ``later``: of those that come from now on."""
         looked_at = len(self.messages) if later else 0

@@ -25,7 +25,7 @@ def test_who_is_missing_differs_or_is_twice_there_is_named_and_holds_up_the_star
     with processes(tmp_path) as started, listening() as listener:
         states = listener.states()
         sim = started.start("sim_node", ready_limit=0.5)
-        sim.says("episode 0 cannot start: no word from evader_0_gate, evader_0_policy, evader_0_sensors, pursuer_0_gate,")
+        sim.says("episode 0 cannot start: no word from evader_0_gate, evader_0_policy, evader_0_sensors, pursuer_0_")
 
         wrong = started.start("agent_node", agent="pursuer_0", overrides='{"rules.time_limit": "7 s"}')
         says = "the referee runs kinematic_3v1 with another content than this node's file"
