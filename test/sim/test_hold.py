@@ -120,6 +120,19 @@ def test_a_given_mode_is_carried_out() -> None:
     assert said(hold, 0) == (5.0, Mode.STOP)
 
 
+@pytest.mark.parametrize("word", ["hold", "coast", "stop"])
+def test_a_stop_does_not_expire_but_gives_way_to_the_next_action(word: str) -> None:
+    hold = a_hold(valid_for=100, on_expiry=word)
+    put(hold, 7.0, 0)
+    assert said(hold, 0, 0)[1] is Mode.EXECUTE
+    put(hold, 0.0, 10, mode=np.full((1, 1), int(Mode.STOP), np.int8))
+    assert [said(hold, instant, instant)[1] for instant in (10, 110, 500)] == [Mode.STOP] * 3
+    put(hold, 3.0, 510)
+    assert said(hold, 510, 510) == (3.0, Mode.EXECUTE)
+    after = {"hold": Mode.EXECUTE, "coast": Mode.COAST, "stop": Mode.STOP}[word]
+    assert said(hold, 610, 610) == (3.0, after)
+
+
 def test_a_reset_of_some_rows_forgets_theirs_and_touches_nothing_else() -> None:
     hold = a_hold(latency=20, agents=2, batch=3)
     where = np.ones((2, 3), bool)
