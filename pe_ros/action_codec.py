@@ -5,6 +5,7 @@ The gate and the world pass on what they received with a few fields changed: the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,6 +95,20 @@ class ActionRecord:
     gate: int
     data: bytes
     places: Places
+
+    def newest_reading(self) -> int | None:
+        """Return when the newest reading that it was decided on was measured [ns, ROS time], None if it names none."""
+        newest, of = None, self.places.of
+        for i in itertools.count():
+            if f"observation_stamps.{i}.sec" not in of:
+                return newest
+            instant = self._number(f"observation_stamps.{i}.sec") * NANOSECONDS
+            newest = max(newest or 0, instant + self._number(f"observation_stamps.{i}.nanosec"))
+        return newest
+
+    def _number(self, name: str) -> int:
+        offset, form, _ = self.places.of[name]
+        return int(form.unpack_from(self.data, offset)[0])
 
     def patched(
         self,

@@ -16,6 +16,7 @@ from pe_ros.conversions import duration_message, float_array, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, SafetyEvent
 from pe_ros.run_node import run
+from pe_ros.sight import longest_blindness
 from pe_sim import registry
 from pe_sim.arrays import namespace
 from pe_sim.gate import ActionGate, Gate
@@ -54,6 +55,9 @@ class GateNode(AgentLifecycleNode):
         self._gate = ActionGate(spec.gate, self._action, seconds(spec.trigger.period), xp, f"roles.{self.role}.gate")
         wait = self.values["watchdog"]
         self._wait = round(wait * NANOSECONDS) if wait else spec.valid_for + 2 * spec.trigger.period
+        blindness = self.values["blindness"]
+        self._blindness = round(blindness * NANOSECONDS) if blindness else longest_blindness(spec.sensors)
+        self._blind = False
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
         self._interventions = 0
@@ -135,6 +139,8 @@ class GateNode(AgentLifecycleNode):
             if self.pace == LOCKSTEP and not bits & Gate.STALE:
                 self._answer_in_place_of(action, bits)
             return
+        if self.pace != LOCKSTEP and self._is_blind(action):
+            return
         self._sequence = action.sequence
         self._deadline = action.effective + self._wait
         self._barking = False
@@ -150,6 +156,21 @@ class GateNode(AgentLifecycleNode):
         values = allowed[:, 0, 0]
         self._tell(changes, _rules(changes), action.sequence, action.values, values.tolist())
         self._commands.publish(action.patched(values=values, gate=int(changes)))
+
+    def _is_blind(self, action: ActionRecord) -> bool:
+        """Return whether all readings of a decision are too old; it then counts as none, and the watchdog bites."""
+        newest = action.newest_reading()
+        if newest is None or self._blindness is None:
+            return False
+        age = action.stamp - max(newest, self.start or 0)
+        was, self._blind = self._blind, age > self._blindness
+        if self._blind and not was:
+            self._warn_and_tell(f"decided on nothing newer than {seconds(age):.2f} s", action.sequence)
+        return self._blind
+
+    def _warn_and_tell(self, text: str, sequence: int) -> None:
+        logger(self).warning(f"{self.agent}: {text}; stopping it")
+        self._tell(Gate.WATCHDOG, text, sequence, [], [])
 
     def _answer_in_place_of(self, action: ActionRecord, bits: Gate) -> None:
         """In lockstep time waits for a command: repeat the last one for an action that cannot be used."""
@@ -200,8 +221,7 @@ class GateNode(AgentLifecycleNode):
             wake = self._deadline
             if now >= self._deadline:
                 if not self._barking:
-                    logger(self).warning(f"{self.agent}: no action for {seconds(self._wait):.2f} s; stopping it")
-                    self._tell(Gate.WATCHDOG, f"no action for {seconds(self._wait):.3f} s", 0, [], [])
+                    self._warn_and_tell(f"no action for {seconds(self._wait):.2f} s", 0)
                 self._barking = True
                 self._send_stop(Gate.WATCHDOG)
                 wake = now + REPEAT

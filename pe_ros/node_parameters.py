@@ -59,6 +59,12 @@ NODES: dict[str, tuple[Declared, ...]] = {
             "periods. Not used in lockstep, where time waits for the policy.",
             low=0.0, high=60.0,
         ),
+        Declared(
+            "blindness", 0.0,
+            "Greatest age [s] of the newest reading that an action was decided on; an older one counts as no action. "
+            "0 for 20 readings of the quickest sensor, at least 1 s. Not used in lockstep.",
+            low=0.0, high=3600.0,
+        ),
     ),
 }
 """Node kind -> its parameters beside the common ones."""

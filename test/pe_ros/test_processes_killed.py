@@ -27,7 +27,7 @@ HELD = {**FAR, "roles.pursuer.action.on_expiry": "hold", "roles.evader.action.on
 """The pursuer flies on for ever with its last command: only its gate can stop it. The evader stops by itself."""
 
 
-def test_a_killed_policy_agent_and_recorder(ros_domain: int, tmp_path: Path) -> None:
+def test_killed_sensors_policy_agent_and_recorder(ros_domain: int, tmp_path: Path) -> None:
     with processes(tmp_path, overrides=HELD) as started, listening() as listener:
         states, events = listener.states(), listener.safety_events("pursuer_0")
         actions, commands = listener.actions("pursuer_0"), listener.commands("pursuer_0")
@@ -36,12 +36,22 @@ def test_a_killed_policy_agent_and_recorder(ros_domain: int, tmp_path: Path) -> 
         recorder = started.start("recorder_node", directory=str(tmp_path / "bag"))
         started.start("gate_node", name="pursuer_0_gate", agent="pursuer_0")
         policy = started.start("policy_node", name="pursuer_0_policy", agent="pursuer_0")
-        started.start("sensor_node", name="pursuer_0_sensors", agent="pursuer_0")
+        sensors = started.start("sensor_node", name="pursuer_0_sensors", agent="pursuer_0")
         agent = started.start("agent_node", agent="evader_0")
         sim = started.start("sim_node", recorder="recorder")
         for ear in flown.values():
             ear.wait(lambda message: speed(message) > 5.0)
 
+        sensors.kill()
+        blind = events.wait(lambda one: one.gate & Action.GATE_WATCHDOG)
+        assert "decided on nothing newer than 1.0" in blind.message
+        flown["pursuer_0"].wait(lambda message: speed(message) < 0.01, "standstill of the blind", later=True)
+        actions.wait(later=True)  # its policy has not noticed
+        started.start("sensor_node", name="pursuer_0_sensors", agent="pursuer_0")
+        flown["pursuer_0"].wait(lambda message: speed(message) > 5.0, "motion with new sensors", later=True)
+
+        for ear in (events, commands):
+            ear.forget()
         policy.kill()
         stop = commands.wait(is_stop)
         last = nanoseconds(actions.messages[-1].effective)
@@ -49,7 +59,7 @@ def test_a_killed_policy_agent_and_recorder(ros_domain: int, tmp_path: Path) -> 
         assert WATCHDOG <= nanoseconds(stop.header.stamp) - last < WATCHDOG + NANOSECONDS
         event = events.wait(lambda one: one.gate & Action.GATE_WATCHDOG)
         assert (event.agent, event.rule) == ("pursuer_0", "watchdog")
-        assert "no action for 0.300 s" in event.message
+        assert "no action for 0.30 s" in event.message
         flown["pursuer_0"].wait(lambda message: speed(message) < 0.01, "standstill", later=True)
         evader.wait(later=True)
         assert speed(flown["evader_0"].messages[-1]) > 5.0
