@@ -176,6 +176,8 @@ class Solids:
         greatest = float(self._xp.max(self._xp.asarray(fleet.step)))
         self._pieces = [min(piece_length([obstacle]), math.inf) for obstacle in self._obstacles]
         self._pieces = [piece if piece < greatest else math.inf for piece in self._pieces]
+        circles = self._xp.asarray([o.surrounding_circle() for o in self._obstacles], dtype=self._xp.float64)
+        self._circles = (circles[:, 0:1], circles[:, 1:2], circles[:, 2:3])
         self.watch = Watch(fleet)
 
     def keep_out(self, at: Array, start: list[Array]) -> None:
@@ -184,23 +186,23 @@ class Solids:
         agent = fleet.agent(at)
         place = fleet.places(at)
         radius, step = fleet.of(fleet.radius, agent), fleet.of(fleet.step, agent)
-        nearest: Array = None
+        clear = self._bounds(place) - radius
         piece, doubtful = xp.full(at.shape, math.inf, dtype=xp.float64), at < 0
         near: list[Obstacle] = []
-        for obstacle, own_piece in zip(self._obstacles, self._pieces, strict=True):
-            clear = obstacle.clearance(xp, (place[0], place[1], place[2])) - radius
-            nearest = clear if nearest is None else xp.minimum(nearest, clear)
-            # Turned back by one obstacle, an agent stays within a tick's way of its start, two of where it is now.
-            within = clear < 2.0 * step
-            if not xp.any(within):
-                continue
+        # Turned back by one obstacle, an agent stays within a tick's way of its start, two of where it is now.
+        within = xp.any(clear < 2.0 * step, axis=1)
+        for number in xp.nonzero(within)[0].tolist():
+            obstacle, own_piece = self._obstacles[number], self._pieces[number]
             near.append(obstacle)
+            own = obstacle.clearance(xp, (place[0], place[1], place[2])) - radius
+            clear[number] = own
             if own_piece < math.inf:
                 # Who is free at the end of the tick may still have crossed something thin.
-                piece = xp.where(within & (piece > own_piece), own_piece, piece)
-                doubtful = doubtful | (clear < step)
+                piece = xp.where((own < 2.0 * step) & (piece > own_piece), own_piece, piece)
+                doubtful = doubtful | (own < step)
             else:
-                doubtful = doubtful | (clear < TOUCH)
+                doubtful = doubtful | (own < TOUCH)
+        nearest = xp.min(clear, axis=0)
         if xp.any(doubtful):
             here = xp.nonzero(doubtful)[0]
             begin = [part.take(here) for part in start]
@@ -209,6 +211,12 @@ class Solids:
             if touched is not None:
                 nearest[here] = xp.where(touched, 0.0, nearest.take(here))
         self.watch.rest(at, agent, nearest)
+
+    def _bounds(self, place: list[Array]) -> Array:
+        """Return at most the distance from each place to each obstacle [m], (K, M): to the circles around them."""
+        x, y, radius = self._circles
+        dx, dy = place[0] - x, place[1] - y
+        return self._xp.sqrt(dx * dx + dy * dy) - radius
 
     def _clearance(self, agent: Array, place: list[Array]) -> Array:
         """Return at most the distance from each body to the nearest obstacle [m], its sign right for points."""

@@ -26,6 +26,13 @@ def signed_area(points: Points) -> float:
     return 0.5 * math.fsum(a[0] * b[1] - b[0] * a[1] for a, b in sides(points, closed=True))
 
 
+def circle_around(points: Points) -> tuple[float, float, float]:
+    """Return centre (x, y) and radius [m] of a circle that holds all points: the middle of their bounding box."""
+    x = 0.5 * (min(p[0] for p in points) + max(p[0] for p in points))
+    y = 0.5 * (min(p[1] for p in points) + max(p[1] for p in points))
+    return (x, y, max(math.hypot(p[0] - x, p[1] - y) for p in points))
+
+
 def thinnest(points: Points) -> float:
     """Return the least distance from a corner of a polygon to a side it does not belong to [m]."""
     least = math.inf

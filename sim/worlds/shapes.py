@@ -12,6 +12,7 @@ from pe_sim.arrays import Array, Vector
 from pe_sim.quantities import Length
 from pe_sim.worlds.outlines import (
     Points,
+    circle_around,
     distance_to_chain,
     distance_to_polygon,
     distance_to_rectangle,
@@ -43,6 +44,10 @@ class Round(Upright):
     def outline_width(self) -> float:
         """The diameter [m]."""
         return float(2.0 * self.radius)
+
+    def surrounding_circle(self) -> tuple[float, float, float]:
+        """Its own."""
+        return (self.center[0], self.center[1], self.radius)
 
     def outline(self, xp: Any, x: Array, y: Array) -> Footprint:
         """Distance from the axis less the radius."""
@@ -98,6 +103,10 @@ class Sphere(Obstacle):
         """The diameter [m]."""
         return float(2.0 * self.radius)
 
+    def surrounding_circle(self) -> tuple[float, float, float]:
+        """Its own."""
+        return (self.center[0], self.center[1], self.radius)
+
     def flat(self) -> Obstacle:
         """Return its circle."""
         return Circle(center=(self.center[0], self.center[1]), radius=self.radius)
@@ -137,6 +146,10 @@ class Box(Obstacle):
     def least_width(self) -> float:
         """The least side [m]."""
         return float(min(b - a for a, b in zip(self.low, self.high, strict=True)))
+
+    def surrounding_circle(self) -> tuple[float, float, float]:
+        """Through its corners."""
+        return circle_around((self.low[:2], self.high[:2]))
 
     def attached(self, low: Corner, high: Corner) -> Obstacle:
         """Return it reaching well beyond every side of the arena that it meets."""
@@ -201,6 +214,10 @@ class Polygon(Upright):
         """Least distance from a corner to a side it does not belong to [m]."""
         return thinnest(self.points)
 
+    def surrounding_circle(self) -> tuple[float, float, float]:
+        """Around the middle of its corners."""
+        return circle_around(self.points)
+
     def outline(self, xp: Any, x: Array, y: Array) -> Footprint:
         """Distance to the nearest side."""
         return distance_to_polygon(xp, x, y, self.points)
@@ -236,6 +253,11 @@ class Wall(Upright):
     def outline_width(self) -> float:
         """The thickness [m]."""
         return float(self.thickness)
+
+    def surrounding_circle(self) -> tuple[float, float, float]:
+        """Around the middle of its points, its thickness added."""
+        x, y, radius = circle_around(self.points)
+        return (x, y, radius + 0.5 * self.thickness)
 
     def outline(self, xp: Any, x: Array, y: Array) -> Footprint:
         """Distance to the middle line less half the thickness; inside a bend the nearest surface may be farther."""

@@ -49,6 +49,13 @@ class Obstacle(Strict):
     def least_width(self) -> float:
         """Least way through it [m], sharp corners left aside."""
 
+    def surrounding_circle(self) -> tuple[float, float, float]:
+        """Return centre (x, y) and radius [m] of a circle that holds it, seen from above; the radius may be infinite.
+
+        Where there are many obstacles, those whose circles are far away are not looked at.
+        """
+        return (0.0, 0.0, math.inf)
+
     def attached(self, low: Corner, high: Corner) -> Obstacle:
         """Return it with the faces that lie at or beyond the sides of an arena, given by its corners, moved away."""
         del low, high

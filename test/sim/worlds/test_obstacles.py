@@ -110,6 +110,29 @@ def test_a_blocked_cell_of_the_grid_hides_what_is_behind_it() -> None:
     assert occluded(XP, (), p, q) is None
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_an_obstacle_lies_within_the_circle_around_it(name: str) -> None:
+    x, y, radius = SHAPES[name].surrounding_circle()
+    place = points(np.random.default_rng(4), 20_000)
+    inside = SHAPES[name].clearance(XP, place) < 0
+    assert inside.any()
+    assert (np.hypot(place[0] - x, place[1] - y)[inside] < radius).all()
+
+
+def test_looking_past_obstacles_that_lie_aside_changes_nothing() -> None:
+    """Line by line, as one engagement has them, and all lines at once, as a batch has them."""
+    random = np.random.default_rng(5)
+    everything = (*SHAPES.values(), (4, 4), (-2, 5))
+    p, q = points(random, 600), points(random, 600)
+    together = occluded(XP, everything, p, q)
+    assert together is not None
+    for i in range(600):
+        line = (tuple(part[i : i + 1] for part in end) for end in (p, q))
+        alone = occluded(XP, everything, *line)
+        assert alone is not None
+        assert bool(alone[0]) == bool(together[i])
+
+
 def test_two_dimensions_see_obstacles_from_above_whatever_their_height() -> None:
     listed = [
         {"shape": "box", "low": [0, 0, 5], "high": [2, 2, 6]}, {"shape": "sphere", "center": [5, 5, 9], "radius": 1},
