@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,7 @@ def paths_of(data: Any, prefix: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(files(), st.data())
 def test_a_valid_file_with_one_value_replaced_is_read_or_refused(data: dict[str, Any], more: st.DataObject) -> None:
     path = more.draw(st.sampled_from(paths_of(data)))
-    section = data
+    section = data = copy.deepcopy(data)  # parts of a drawn file are shared with other files
     for key in path[:-1]:
         section = section[key]
     section[path[-1]] = more.draw(JUNK)
