@@ -2,23 +2,25 @@
 
 The kind says what the values mean; a policy and an agent must agree on it. In order:
 
-===============  ===========================================================================================================
+===============  ======================================================================================================
 kind             values
-===============  ===========================================================================================================
-velocity         x, y, z: velocity [m/s; world]; yaw_rate [rad/s; counter-clockwise]. In 2-D no z. Models: single_integrator
-                 (follows at once), multirotor (follows with a lag and limits). The vector is shortened to ``max_speed``.
-acceleration     x, y, z: acceleration [m/s^2; world]. In 2-D no z. Model: double_integrator. Shortened to ``max_acceleration``.
+===============  ======================================================================================================
+velocity         x, y, z: velocity [m/s; world]; yaw_rate [rad/s; counter-clockwise]. In 2-D no z. Models:
+                 single_integrator (follows at once), multirotor (follows with a lag and limits). The vector is
+                 shortened to ``max_speed``.
+acceleration     x, y, z: acceleration [m/s^2; world]. In 2-D no z. Model: double_integrator. Shortened to
+                 ``max_acceleration``.
 turn             speed [m/s; along the heading], turn_rate [rad/s; counter-clockwise]. Model: unicycle.
-dubins           turn_rate [rad/s; counter-clockwise]; the speed is the constant ``speed`` of the dynamics (there is no
-                 ``max_speed``). Model: dubins_car.
-car              acceleration [m/s^2; along the heading, negative brakes], steering [rad; angle of the front wheels, positive
-                 to the left]: turn rate = speed * tan(steering) / ``wheelbase``, the angle changing by at most
-                 ``max_steering_rate``. Model: car.
-airplane         speed [m/s; along the flight path], turn_rate [rad/s; of the course, counter-clockwise], climb_angle [rad;
-                 flight-path angle, positive up]. Only in 3-D. Model: airplane.
+dubins           turn_rate [rad/s; counter-clockwise]; the speed is the constant ``speed`` of the dynamics (there is
+                 no ``max_speed``). Model: dubins_car.
+car              acceleration [m/s^2; along the heading, negative brakes], steering [rad; angle of the front wheels,
+                 positive to the left]: turn rate = speed * tan(steering) / ``wheelbase``, the angle changing by at
+                 most ``max_steering_rate``. Model: car.
+airplane         speed [m/s; along the flight path], turn_rate [rad/s; of the course, counter-clockwise], climb_angle
+                 [rad; flight-path angle, positive up]. Only in 3-D. Model: airplane.
 grid_move<k>     choice: one of k moves of :data:`pe_sim.worlds.grid.MOVES`. Model: grid_mover.
 line_speed       speed [m/s; along x]. Model: template_mover.
-===============  ===========================================================================================================
+===============  ======================================================================================================
 
 Where an action is missing (:class:`Mode`): COAST means no control input (velocity kept, straight on, wheels straight);
 STOP brings the agent to rest within its limits, and lets what cannot stop (dubins, airplane) circle on the spot.

@@ -179,6 +179,11 @@ class Rules:
         self.guns = None if gun is None else Guns(gun, sides, self._agents, seconds(tick), xp)
         self._nothing: tuple[Array, Array, Array] | None = None
 
+    @property
+    def pays_events_only(self) -> bool:
+        """Whether nobody receives anything in a tick without an event."""
+        return self._rewards.only_events
+
     @classmethod
     def of(cls, engagement: Engagement, xp: Any) -> Rules:
         """Return the judge of an engagement."""
@@ -234,7 +239,7 @@ class Rules:
             tick: number of the tick just completed, int64 (B,).
             failed: agents whose motion ended by itself, bool (N, B), or None.
             clock: the tick's number where it is one for all engagements, else None.
-            everyone: whether all agents are known to be alive before it.
+            everyone: whether all agents are known to be alive before it, in the engagements to be judged.
             going: engagements that are to be judged, bool (B,); None for all. Of the others nothing is said.
         """
         relative, distance = self._measure(state.block)

@@ -72,6 +72,8 @@ class Simulation:
         outcome: index into :data:`pe_sim.rules.OUTCOMES`, (B,).
         rewards: rewards of the last tick, float64 (N, B).
         distances: pursuer to evader [m], (P, E, B).
+        freeze_ended: whether ended engagements keep their last state (the default). Where nobody looks at it before
+            they are reset, it is cheaper to let them drift.
     """
 
     def __init__(self, engagement: Engagement, batch: int = 1, *, sensing: bool = True, library: str = "numpy") -> None:
@@ -91,7 +93,8 @@ class Simulation:
         self.seeds: Array = xp.zeros((batch,), dtype=xp.int64)
         self.episodes: Array = xp.zeros((batch,), dtype=xp.int64)
         self.roots: Array = xp.zeros((batch,), dtype=xp.int64)
-        self._everyone = self._all_running = True
+        self._everyone = self._all_running = self._all_in_play = True
+        self.freeze_ended = True
         self._moved: Array | None = None
         self._clock: int | None = None
         self._tick_length = engagement.world.tick
@@ -207,15 +210,17 @@ class Simulation:
         if commands is None:
             commands = self.commands()
         going = None if self._all_running else self.running
-        active = None if self._everyone else self.alive if going is None else self.alive & going
-        self._moved = going
+        if self._everyone or (self._all_in_play and not self.freeze_ended):
+            active = self._moved = None
+        else:
+            active, self._moved = self.alive if going is None else self.alive & going, going
         self.world.step(commands, active)
         self.tick = self.tick + (1 if going is None else self.xp.astype(going, self.xp.int64))
         self._clock = None if self._clock is None else self._clock + 1
         self._elapsed += self._tick_length
         self._now = self.tick * self._tick_length
         verdict = self.rules.judge(
-            self.state, self.alive, self.tick, self.world.failed, self._clock, everyone=self._everyone, going=going
+            self.state, self.alive, self.tick, self.world.failed, self._clock, everyone=self._all_in_play, going=going
         )
         self._apply(verdict, going)
         return verdict
@@ -224,7 +229,9 @@ class Simulation:
         """Take over a verdict in the engagements that were going on."""
         xp = self.xp
         self.distances = verdict.distances
-        self.rewards = verdict.rewards if going is None else xp.where(going, verdict.rewards, 0.0)
+        nothing_else = verdict.rows is not None and self.rules.pays_events_only
+        masked = going is not None and not nothing_else
+        self.rewards = xp.where(going, verdict.rewards, 0.0) if masked else verdict.rewards
         if verdict.quiet:
             return
         if verdict.few is not None:
@@ -247,9 +254,11 @@ class Simulation:
             self._clock = None
 
     def _take_stock(self) -> None:
-        """Note whether all engagements are running, and whether all agents are in play too."""
-        self._all_running = bool(self.xp.all(self.running))
-        self._everyone = self._all_running and bool(self.xp.all(self.alive))
+        """Note whether all engagements are running, and whether all agents of those that are running are in play."""
+        xp = self.xp
+        self._all_running = bool(xp.all(self.running))
+        self._all_in_play = bool(xp.all(self.alive if self._all_running else self.alive | ~self.running))
+        self._everyone = self._all_running and self._all_in_play
 
     def close(self) -> None:
         """Release the world."""

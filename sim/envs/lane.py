@@ -51,6 +51,7 @@ class Lane:
         self.first = first
         self._most_waiting = int(restart_share * count)
         self.simulation = Simulation(engagement, count, library=library)
+        self.simulation.freeze_ended = self._most_waiting == 0
         self.observer = Observer(self.simulation, roles)
         self._xp = xp = self.simulation.xp
         self._engagement = engagement

@@ -214,3 +214,23 @@ def test_ended_engagements_can_wait_until_many_are_begun_anew() -> None:
     at_once, later = ended(0.0, 100), ended(0.6, 200)
     assert len(later) > 12
     assert all(at_once[episode] == what for episode, what in later.items() if episode in at_once)
+
+
+@pytest.mark.parametrize("name", ["grid_1v1", "kinematic_3v1", "multirate_2v2"])
+def test_torch_runs_the_same_source_to_the_same_bits(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    engagement = shipped(name, **({} if name == "grid_1v1" else {"rules__time_limit": "300 ms"}))
+    plain, other = (VectorPursuit(engagement, 8, seed=1, library=library) for library in ("numpy", "torch"))
+    plain.reset()
+    other.reset()
+    rng, ended = np.random.default_rng(0), 0
+    for _ in range(70):
+        actions = plain.sample(rng)
+        one = plain.step(actions)
+        two = other.step({role: torch.asarray(np.ascontiguousarray(values)) for role, values in actions.items()})
+        for role in plain.roles:
+            np.testing.assert_array_equal(one.observations[role], two.observations[role].numpy())
+            np.testing.assert_array_equal(one.rewards[role], two.rewards[role].numpy())
+        np.testing.assert_array_equal(one.finals.rows, two.finals.rows.numpy())
+        ended += len(one.finals.rows)
+    assert ended > 0
