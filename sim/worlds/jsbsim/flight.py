@@ -17,7 +17,8 @@ from pe_sim.worlds.jsbsim.properties import FOOT
 
 Values: TypeAlias = tuple[float, ...]
 
-EXECUTE = int(Mode.EXECUTE)
+OBEYED = (int(Mode.EXECUTE), int(Mode.HOLD))
+"""Modes that carry out the action values."""
 
 HELD_SUBSTEPS = 6
 """Substeps between two updates of the autopilot, and between two looks at load factor and height."""
@@ -164,14 +165,14 @@ class Flight:
     def _fly(self, action: Values, mode: int) -> Failure:
         aircraft, pilot, autopilot = self.aircraft, self._spec.pilot, self._autopilot
         if pilot is None or autopilot is None:
-            aircraft.control(*(action if mode == EXECUTE else aircraft.trimmed))
+            aircraft.control(*(action if mode in OBEYED else aircraft.trimmed))
             for count in self._chunks:
                 failure = aircraft.advance(count)
                 if failure:
                     return failure
             return Failure.NONE
         lateral, vertical = pilot.lateral, pilot.vertical
-        if mode == EXECUTE:
+        if mode in OBEYED:
             self._held = None
             first, second, third = action[:3]
             if lateral is Lateral.HEADING:
