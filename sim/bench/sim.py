@@ -48,7 +48,7 @@ class Contender:
         return statistics.median(self.rates)
 
 
-def grid_engagement(sensors: bool) -> Engagement:
+def grid_engagement(*, sensors: bool) -> Engagement:
     """Return two agents on a grid of 64 x 64 cells, with or without a tracker each."""
     tracker = {"tracker": {"kind": "relative", "rate": 10}} if sensors else {}
     side = {
