@@ -15,6 +15,7 @@ from pe_ros.cli_bench import bench_app
 from pe_ros.cli_engagement import engagement_app, env_app
 from pe_ros.cli_errors import errors_for_people
 from pe_ros.cli_policy import policy_app
+from pe_ros.cli_train import evaluate, train
 from pe_ros.ros_installed import require_ros
 from pe_sim.errors import PeError
 from pe_sim.shared_files import engagement_file
@@ -30,6 +31,8 @@ app.add_typer(engagement_app, name="engagement")
 app.add_typer(env_app, name="env")
 app.add_typer(bench_app, name="bench")
 app.add_typer(policy_app, name="policy")
+app.command()(train)
+app.command()(evaluate)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or the name of a shipped one.")]
 Episodes = Annotated[int, typer.Option("--episodes", "-n", min=1, help="Episodes, one after another.")]

@@ -1,0 +1,199 @@
+"""``pe-ros train`` and ``pe-ros evaluate``: learn policies, and measure what policies achieve; work without ROS."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from pe_ros.cli_errors import errors_for_people
+from pe_sim.errors import PeError
+from pe_sim.shared_files import engagement_file
+
+if TYPE_CHECKING:
+    from pe_sim.evaluation.evaluate import Evaluation
+    from pe_sim.learning.trainer import Progress as Standing
+    from pe_sim.learning.trainer import Trainer
+
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+
+
+def train(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Training file (YAML).")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory of checkpoint and bundles [default: runs/<name>].")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint that lies there.")] = False,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="World ticks to train for, all together.")] = None,
+    json_file: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train policies as a file says; writes a checkpoint and a policy bundle per role. Ctrl-C saves and ends."""
+    with errors_for_people():
+        from pe_sim.learning.requirement import require_torch
+
+        require_torch("pe-ros train")
+        from pe_sim.learning.spec import load_training
+        from pe_sim.learning.trainer import CHECKPOINT, Trainer
+
+        spec = load_training(file)
+        if steps is not None:
+            spec = spec.model_copy(update={"steps": steps})
+        directory = output or Path("runs") / spec.training
+        checkpoint = directory / CHECKPOINT
+        if resume and not checkpoint.exists():
+            raise PeError(str(checkpoint), "there is no checkpoint to go on from", cure="leave --resume out")
+        if checkpoint.exists() and not resume:
+            raise PeError(str(directory), "holds a training already", cure="give --resume, or another --output")
+        trainer = Trainer(spec, spec.load_engagement(file.parent), directory)
+        if resume:
+            trainer.resume(checkpoint)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise PeError(str(directory), f"cannot be made: {fault.strerror or fault}") from fault
+        console = Console()
+        finished = _run(trainer, console, quiet)
+        _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
+
+
+def _run(trainer: Trainer, console: Console, quiet: bool) -> bool:
+    """Train with a progress bar; return whether the training came to its end."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn())
+    with _until_interrupted() as interrupted, Progress(*columns, console=console, disable=quiet) as bar:
+        task = bar.add_task(trainer.spec.training, total=trainer.spec.steps, completed=trainer.steps, text="")
+
+        def report(standing: Standing) -> bool:
+            bar.update(task, completed=standing.steps, text=_line(standing))
+            return not interrupted
+
+        trainer.run(report)
+    return trainer.done
+
+
+def _line(standing: Standing) -> str:
+    figures = standing.figures
+    text = f"{standing.steps_per_second:,.0f} steps/s"
+    if "capture" in figures:
+        text += f"  capture {figures['capture']:.0%}  duration {figures['duration']:.1f} s"
+    return text
+
+
+@contextmanager
+def _until_interrupted() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM, so that the update under way is finished and saved; the second one ends at once."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: Any) -> None:
+        del frame
+        if heard:
+            raise KeyboardInterrupt
+        heard.append(number)
+
+    before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _conclude(trainer: Trainer, console: Console, *, finished: bool, quiet: bool, json_file: Path | None) -> None:
+    """Evaluate and write the bundles where the training is done, and the figures in any case."""
+    evaluation = None
+    bundles = trainer.write_bundles()
+    if finished and trainer.spec.evaluate_episodes:
+        from pe_sim.evaluation.evaluate import evaluate as measure
+
+        flown = trainer.flown_by({role: bundle.path for role, bundle in bundles.items()})
+        evaluation = measure(flown, trainer.spec.evaluate_episodes, seed=trainer.spec.seed + 1_000_003).as_dict()
+        evaluation.pop("policies")
+        bundles = trainer.write_bundles(evaluation)
+    if json_file is not None:
+        plain = {
+            "training": trainer.spec.training, "finished": finished, "history": trainer.history,
+            "evaluation": evaluation, "bundles": {role: str(bundle.path) for role, bundle in bundles.items()},
+        }
+        write_json(json_file, plain)
+    if quiet:
+        return
+    if not finished:
+        console.print(f"saved after {trainer.steps:,} steps; go on with --resume")
+    for role, bundle in bundles.items():
+        console.print(f"bundle of {role}: {bundle.path}   (pe-ros policy show {bundle.path})")
+    if evaluation is not None:
+        time = evaluation["mean_time_to_capture"]
+        shown = "-" if time is None else f"{time:.2f} s"
+        console.print(f"capture {evaluation['capture_rate']:.1%}, mean time to capture {shown}")
+
+
+def evaluate(  # noqa: PLR0917 - one parameter per option
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or a shipped one's name.")],
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Unseen episodes.")] = 100,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the run [default: the file's].")] = None,
+    set_keys: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of the file; repeatable.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", metavar="ROLE=POLICY", help="Fly a bundle or guidance/<name> in a role; repeatable."),
+    ] = None,
+    json_file: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure what policies achieve: capture rate and time to capture, with 95 % intervals."""
+    with errors_for_people():
+        from pe_ros.cli import parse_changes
+        from pe_sim.engagement import load
+        from pe_sim.evaluation.evaluate import evaluate as measure
+
+        changes = parse_changes(set_keys)
+        for pair in policy or []:
+            role, equals, use = pair.partition("=")
+            if not equals:
+                raise PeError("--policy", "must be ROLE=POLICY", pair)
+            changes[f"roles.{role}.policy.use"] = use
+            changes.setdefault(f"roles.{role}.policy.parameters", {})
+        engagement = load(engagement_file(file), changes or None)
+        console = Console()
+        with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+            task = bar.add_task("episodes", total=episodes)
+            result = measure(engagement, episodes, seed, progress=lambda done: bar.update(task, completed=done))
+        if not quiet:
+            _print(result, console)
+        if json_file is not None:
+            write_json(json_file, result.as_dict())
+
+
+def _print(result: Evaluation, console: Console) -> None:
+    table = Table("", "", "95 % interval", title=f"{result.engagement}, {result.episodes} episodes", box=None)
+    low, high = result.capture_interval
+    table.add_row("capture rate", f"{result.capture_rate:.1%}", f"{low:.1%} to {high:.1%}")
+    if result.mean_time_to_capture is not None:
+        span = result.time_interval
+        text = "" if span is None else f"{span[0]:.2f} to {span[1]:.2f} s"
+        table.add_row("mean time to capture", f"{result.mean_time_to_capture:.2f} s", text)
+    for name, count in result.outcomes.items():
+        table.add_row(f"ended by {name}", str(count), "")
+    console.print(table)
+
+
+def write_json(path: Path, plain: Any) -> None:
+    """Write plain data as JSON.
+
+    Raises:
+        PeError: if the file cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(plain, indent=2) + "\n")
+    except OSError as fault:
+        raise PeError(str(path), f"cannot be written: {fault.strerror or fault}") from fault

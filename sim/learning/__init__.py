@@ -1,0 +1,1 @@
+"""Learning: policies trained on the engagement file itself. Needs torch, from the extra [train]."""

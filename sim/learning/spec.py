@@ -1,0 +1,142 @@
+"""The training file: which engagement, which roles learn by which algorithm, how long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from pe_sim.engagement import Engagement, load
+from pe_sim.errors import EngagementError
+from pe_sim.policies.networks import NetworkSpec
+from pe_sim.schema import Strict, as_engagement_error, nearest
+from pe_sim.yaml_reader import read_yaml
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Above = Annotated[float, Field(gt=0.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class CriticSpec(Strict):
+    """The network that judges states in training; it does not fly.
+
+    Attributes:
+        hidden: width of each hidden layer.
+    """
+
+    hidden: tuple[Count, ...] = (128, 128)
+
+
+class LearnerSpec(Strict):
+    """How a role learns.
+
+    Attributes:
+        algorithm: mappo (its critic sees the observations of all learning agents of the team) or ippo (only the
+            agent's own).
+        sharing: parameters: none (each agent its own), role (one set for the role), all (one set for all roles that
+            say so).
+        network: the network that flies.
+        critic: the network that judges.
+        learning_rate: of Adam.
+        anneal: let the learning rate fall linearly to zero over the training.
+        gamma: discount per decision.
+        gae_lambda: of the generalised advantage estimate.
+        clip: bound on the ratio of probabilities.
+        entropy: weight of the entropy bonus.
+        value_weight: weight of the critic's loss.
+        max_grad_norm: bound on the norm of the gradient.
+        epochs: passes over a rollout.
+        minibatches: parts of a rollout that are learned from one after another.
+        target_kl: stop the passes over a rollout when the policy has moved this far; None for never.
+        initial_std: standard deviation of a continuous action in the beginning, in [-1, 1].
+    """
+
+    algorithm: Literal["mappo", "ippo"] = "mappo"
+    sharing: Literal["none", "role", "all"] = "role"
+    network: NetworkSpec = NetworkSpec()
+    critic: CriticSpec = CriticSpec()
+    learning_rate: Above = 5e-4
+    anneal: bool = True
+    gamma: Share = 0.99
+    gae_lambda: Share = 0.95
+    clip: Above = 0.2
+    entropy: Annotated[float, Field(ge=0.0)] = 0.0
+    value_weight: Annotated[float, Field(ge=0.0)] = 0.5
+    max_grad_norm: Above = 0.5
+    epochs: Count = 4
+    minibatches: Count = 8
+    target_kl: Above | None = None
+    initial_std: Above = 0.6
+
+    @model_validator(mode="after")
+    def _feed_forward(self) -> LearnerSpec:
+        if self.network.recurrent != "none":
+            raise PydanticCustomError("network", "network.recurrent: recurrent networks fly, but are not trained yet")
+        return self
+
+
+class TrainingSpec(Strict):
+    """A whole training file.
+
+    Attributes:
+        training: its name.
+        description: for people.
+        engagement: engagement file, relative to this file.
+        changes: dotted keys of the engagement to replace for training, e.g. the opponents' policies and rewards.
+        seed: of everything random.
+        batch: engagements at once.
+        decisions: decisions of the fastest learning role in a rollout.
+        steps: world ticks to train for, over all engagements together.
+        checkpoint_every: updates between checkpoints.
+        evaluate_episodes: unseen episodes after the training, for the bundle's record; 0 for none.
+        roles: role -> how it learns; the other roles follow the engagement's policies.
+    """
+
+    training: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+    description: str = ""
+    engagement: str
+    changes: dict[str, Any] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
+    batch: Count = 256
+    decisions: Annotated[int, Field(ge=2)] = 64
+    steps: Count
+    checkpoint_every: Count = 10
+    evaluate_episodes: Annotated[int, Field(ge=0)] = 100
+    roles: Annotated[dict[str, LearnerSpec], Field(min_length=1)]
+
+    def load_engagement(self, directory: Path) -> Engagement:
+        """Return the engagement to train on; ``directory`` is the training file's.
+
+        Raises:
+            EngagementError: if it cannot be used, or lacks a role that is to learn.
+        """
+        engagement = load(directory / self.engagement, self.changes or None)
+        for role in self.roles:
+            if role not in engagement.roles:
+                raise EngagementError(f"roles.{role}", "no such role", role, nearest(role, engagement.roles))
+        return engagement
+
+
+def parse_training(data: Any, name: str = "training") -> TrainingSpec:
+    """Return a training file from plain data.
+
+    Raises:
+        EngagementError: with the path of the key, the rule, the value and the nearest valid name.
+    """
+    if not isinstance(data, dict):
+        raise EngagementError(name, "must be a mapping of keys", data)
+    try:
+        return TrainingSpec.model_validate(data)
+    except ValidationError as fault:
+        raise as_engagement_error(fault, name) from fault
+
+
+def load_training(path: Path) -> TrainingSpec:
+    """Read and validate a training file.
+
+    Raises:
+        EngagementError: if it is missing, no YAML, or invalid.
+    """
+    return parse_training(read_yaml(path), str(path))
