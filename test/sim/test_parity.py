@@ -32,6 +32,8 @@ def through_the_env(engagement: Engagement, seed: int, episode: int, order: Any 
 
     def watched(commands: Any = None) -> Any:
         commands = simulation.commands() if commands is None else commands
+        assert all(np.isfinite(command.values).all() for command in commands.values())
+        assert_where_it_may_be(engagement, simulation.state.block[:, :, 0])
         sha.state(simulation)
         sha.commands(commands)
         return advance(commands)
@@ -65,6 +67,25 @@ def through_the_env(engagement: Engagement, seed: int, episode: int, order: Any 
     return sha.hexdigest(), outcome, int(simulation.tick[0])
 
 
+def assert_where_it_may_be(engagement: Engagement, block: np.ndarray) -> None:
+    """Every agent is where the world's rule lets it be, with a finite state and a unit quaternion."""
+    world: Any = engagement.world
+    assert np.isfinite(block).all()
+    np.testing.assert_allclose((block[3:7] ** 2).sum(axis=0), 1.0, atol=1e-9)
+    x, y, z = block[:3]
+    if world.backend == "grid":
+        assert ((x >= 0) & (x < world.size) & (y >= 0) & (y < world.size) & (x == np.round(x)) & (z == 0)).all()
+        assert not {tuple(cell) for cell in world.obstacles} & {(int(i), int(j)) for i, j in zip(x, y, strict=True)}
+        return
+    if world.arena.edge != "open":
+        low, high = np.asarray(world.arena.low)[:, None], np.asarray(world.arena.high)[:, None]
+        assert ((block[:3] >= low - 1e-9) & (block[:3] <= high + 1e-9)).all()
+    for obstacle in world.obstacles:
+        if obstacle.shape == "circle":
+            outside = np.hypot(x - obstacle.center[0], y - obstacle.center[1])
+            assert (outside >= obstacle.radius - 1e-6).all()
+
+
 @pytest.mark.parametrize(
     ("name", "limit"), [("grid_1v1", None), ("kinematic_3v1", "2 s"), ("multirate_2v2", "1500 ms")]
 )
@@ -93,15 +114,31 @@ def test_the_order_of_the_action_dict_does_not_matter(name: str) -> None:
     assert forward == backward
 
 
-@settings(max_examples=30, deadline=None, phases=QUICK, suppress_health_check=SLOW)
-@given(engagements(), st.integers(0, 2**40))
-def test_drawn_engagements_run_alone_in_a_batch_and_in_the_env_alike(engagement: Engagement, seed: int) -> None:
+def runs_alike(engagement: Engagement, seed: int) -> None:
+    """An engagement runs alone, in a batch and in the env alike."""
     episodes = [0, 7, 3]
     batch = Rollout(engagement, 3).run([seed] * 3, episodes)
     for row, episode in enumerate(episodes):
         assert Rollout(engagement, 1).run([seed], [episode])[0] == batch[row]
     result = batch[1]
     assert through_the_env(engagement, seed, 7) == (result.trajectory_sha256, result.outcome, result.ticks)
+
+
+DRAWN = settings(deadline=None, phases=QUICK, suppress_health_check=SLOW)
+
+
+@settings(DRAWN, max_examples=30)
+@given(engagements(), st.integers(0, 2**40))
+def test_drawn_engagements_run_alone_in_a_batch_and_in_the_env_alike(engagement: Engagement, seed: int) -> None:
+    runs_alike(engagement, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(DRAWN, max_examples=3000)
+@given(engagements(), st.integers(0, 2**40))
+def test_thousands_of_drawn_engagements_run_alike(engagement: Engagement, seed: int) -> None:
+    runs_alike(engagement, seed)
 
 
 @settings(max_examples=12, deadline=None, phases=QUICK, suppress_health_check=SLOW)
