@@ -2,145 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
-
-from pe_sim.air_combat import COMBAT_OUTCOMES, CombatSpec, Guns, loss_of
+from pe_sim.air_combat import Guns, loss_of
 from pe_sim.arrays import Array, copy_of
-from pe_sim.capture import Capture, CaptureSpec, Scene
-from pe_sim.quantities import Duration
-from pe_sim.regions import Region
-from pe_sim.rewards import Events, Rewards, RewardSpec
+from pe_sim.capture import Capture, Scene
+from pe_sim.rewards import Events, Rewards
+from pe_sim.rules_spec import EscapeSpec, RulesSpec
 from pe_sim.scales import scales_of
-from pe_sim.schema import Strict, nearest
 from pe_sim.state import State
-from pe_sim.timing import seconds, to_nanoseconds
+from pe_sim.timing import seconds
+from pe_sim.verdict import (
+    ABORTED,
+    CAPTURE,
+    COMBAT_CODES,
+    ESCAPE,
+    FAILURE,
+    OUTCOMES,
+    RUNNING,
+    STOPPED,
+    TIMEOUT,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
 
-OUTCOMES = ("", "capture", "timeout", "failure", "aborted", "stopped", "escape", *COMBAT_OUTCOMES)
-"""Names of the outcome codes; '' while running. 'failure': every agent of a side ended by its own motion."""
-
-RUNNING, CAPTURE, TIMEOUT, FAILURE, ABORTED, STOPPED, ESCAPE, *COMBAT_CODES = range(len(OUTCOMES))
+__all__ = [
+    "ABORTED", "CAPTURE", "ESCAPE", "FAILURE", "OUTCOMES", "RUNNING", "STOPPED", "TIMEOUT", "EscapeSpec", "Rules",
+    "RulesSpec", "Verdict",
+]
 
 NOBODY: tuple[int, ...] = ()
 """No engagement, where indices of some are expected."""
 
 FAR = 1e9
 """Distance [m] that stands for 'no opponent'."""
-
-
-class EscapeSpec(Strict):
-    """When an evader gets away: it reaches the goal without being caught at that tick.
-
-    Attributes:
-        region: the goal.
-        ends: whether the episode ends when 'any' evader has escaped, or when 'all' are out of play.
-    """
-
-    region: Region
-    ends: Literal["any", "all"] = "any"
-
-
-class RulesSpec(Strict):
-    """How an engagement is judged.
-
-    Attributes:
-        pursuers: team that chases.
-        evaders: team that is chased.
-        capture: when an evader is caught.
-        escape: when an evader gets away; left out, only by the time limit.
-        combat: guns and hit points; left out, nobody shoots.
-        time_limit: engagement time after which the episode ends [s].
-        max_step: the same as a number of ticks, instead of ``time_limit``.
-        rewards: what each agent receives.
-    """
-
-    pursuers: str = "pursuers"
-    evaders: str = "evaders"
-    capture: CaptureSpec = CaptureSpec()
-    escape: EscapeSpec | None = None
-    combat: CombatSpec | None = None
-    time_limit: Annotated[Duration, Field(gt=0)] = to_nanoseconds(Fraction(60))
-    max_step: Annotated[int, Field(ge=1)] | None = None
-    rewards: RewardSpec = RewardSpec()
-
-    @model_validator(mode="after")
-    def _sides_differ(self) -> RulesSpec:
-        if self.pursuers == self.evaders:
-            raise PydanticCustomError("teams", "pursuers and evaders must be two teams")
-        return self
-
-    def check(self, engagement: Engagement) -> None:
-        """Refuse rules that name a team nobody belongs to, or that no team can fulfil.
-
-        Raises:
-            PydanticCustomError: with path and rule.
-        """
-        teams = engagement.teams
-        named = {"pursuers": self.pursuers, "evaders": self.evaders}
-        named.update({f"rewards.terms.{i}.team": term.team for i, term in enumerate(self.rewards.terms)})
-        for key, team in named.items():
-            if team not in teams:
-                raise PydanticCustomError(
-                    "teams",
-                    "rules.{key}: no role belongs to the team {team}; {nearest}",
-                    {"key": key, "team": repr(team), "nearest": nearest(team, set(teams))},
-                )
-        if teams.count(self.pursuers) < self.capture.fewest:
-            raise PydanticCustomError(
-                "capture", "rules.capture: takes {fewest} pursuers, of which there are {count}",
-                {"fewest": self.capture.fewest, "count": teams.count(self.pursuers)},
-            )
-        if self.rewards.normalise:
-            scales_of(engagement)
-
-
-@dataclass
-class Verdict:
-    """What the rules say after a tick.
-
-    Attributes:
-        alive: agents still in play, bool (N, B).
-        terminated: episodes ended by the game itself, bool (B,).
-        truncated: episodes ended by the time limit, bool (B,).
-        outcome: index into :data:`OUTCOMES`, int64 (B,).
-        rewards: rewards of the tick, float64 (N, B).
-        distances: pursuer to evader [m], (P, E, B).
-        rows: where it is given, something happened in these engagements only, indices (R,): the arrays above say what
-            is true of the others, who go on as before, and ``few`` what is true of these. See :meth:`whole`.
-        few: the verdict of the engagements ``rows``.
-    """
-
-    alive: Array
-    terminated: Array
-    truncated: Array
-    outcome: Array
-    rewards: Array
-    distances: Array
-    rows: Any = None
-    few: Verdict | None = None
-
-    @property
-    def quiet(self) -> bool:
-        """Whether nobody left play and no episode ended."""
-        return self.rows is not None and len(self.rows) == 0
-
-    def whole(self) -> Verdict:
-        """Return the same verdict with everything in its arrays."""
-        if self.few is None:
-            return self
-        out = Verdict(self.alive, self.terminated, self.truncated, self.outcome, self.rewards, self.distances)
-        for name in ("alive", "terminated", "truncated", "outcome", "rewards"):
-            array = copy_of(getattr(self, name))
-            array[..., self.rows] = getattr(self.few, name)
-            setattr(out, name, array)
-        return out
 
 
 def index_block(indices: list[int]) -> slice | list[int]:
