@@ -5,7 +5,7 @@ from __future__ import annotations
 from pe_ros.parameters import Declared
 
 COMMON = (
-    Declared("engagement", "", "Path of the engagement file (YAML)."),
+    Declared("engagement", "", "Engagement file (YAML): its path, or the name of a shipped one."),
     Declared("overrides", "", "JSON object of dotted keys to replace in the engagement file."),
     Declared(
         "pace", "realtime", "How time passes: by the clock, as fast as decisions come, or with real vehicles.",
