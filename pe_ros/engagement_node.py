@@ -11,9 +11,9 @@ from rosgraph_msgs.msg import Clock
 from pe_ros import node_parameters, parameters, qos, topics
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
 from pe_ros.conversions import nanoseconds
-from pe_ros.shipped import engagement_path
 from pe_sim.engagement import Engagement, load
 from pe_sim.errors import RosError
+from pe_sim.shared_files import engagement_file
 
 LOCKSTEP, REALTIME, WALL = "lockstep", "realtime", "wall"
 
@@ -62,7 +62,7 @@ class EngagementContext:
                 f"parameter engagement of {self._node.get_name()}", "must name an engagement file",
                 cure="add -p engagement:=FILE.yaml",
             )
-        return load(engagement_path(path), self._overrides())
+        return load(engagement_file(path), self._overrides())
 
     def _overrides(self) -> dict[str, Any]:
         text = self.values["overrides"]

@@ -17,9 +17,9 @@ from pe_ros.bag.record_queue import MAX_MESSAGES
 from pe_ros.bag.writer import FLUSH_PERIOD, Compression
 from pe_ros.node_parameters import COMMON
 from pe_ros.parameters import Declared, declare
-from pe_ros.shipped import engagement_path
 from pe_sim.engagement import Engagement, load
 from pe_sim.errors import RosError
+from pe_sim.shared_files import engagement_file
 from pe_sim.timing import NANOSECONDS
 
 COMPRESSIONS = tuple(compression.value for compression in Compression)
@@ -113,7 +113,7 @@ def _provenance(path: str, overrides: str, pace: str) -> Provenance:
         changes = json.loads(overrides) if overrides else None
     except ValueError as error:
         raise RosError("parameter overrides", f"not a JSON object: {error}", overrides) from None
-    known = engagement_provenance(load(engagement_path(path), changes), pace=pace)
+    known = engagement_provenance(load(engagement_file(path), changes), pace=pace)
     return replace(known, seed=None)  # the run's may differ from the file's: the engagement's state tells
 
 
