@@ -25,19 +25,16 @@ def commands() -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
         for block in blocks(page, "bash"):
-            for line in block.replace("\\\n", " ").splitlines():
-                if line.strip().startswith("pe-ros "):
-                    found.append((page.relative_to(ROOT).as_posix(), line.partition(" #")[0].strip()))
+            lines = [line.strip() for line in block.replace("\\\n", " ").splitlines()]
+            name = page.relative_to(ROOT).as_posix()
+            found += [(name, line.partition(" #")[0].strip()) for line in lines if line.startswith("pe-ros ")]
     return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    missing = []
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        if "://" not in target and not (page.parent / target).exists():
-            missing.append(target)
-    assert not missing
+    targets = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
 def test_modules_named_in_the_map_exist():
