@@ -112,7 +112,8 @@ class AirGuidance(Guidance):
         super().__init__(context, parameters)
         if context.action.kind != FlightSteering.kind:
             raise ContractError(
-                f"guidance/{self.name}", f"commands an autopilot; {context.role} does not have one", context.action.kind,
+                f"guidance/{self.name}", f"commands an autopilot; {context.role} does not have one",
+                context.action.kind,
                 f"set roles.{context.role}.dynamics.action to guidance",
             )
         self.steering = FlightSteering(context, self.name)
