@@ -147,6 +147,9 @@ def evaluate(  # noqa: PLR0917 - one parameter per option
         list[str] | None,
         typer.Option("--policy", metavar="ROLE=POLICY", help="Fly a bundle or guidance/<name> in a role; repeatable."),
     ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="One against one on a grid: the exact value, and what each policy loses.")
+    ] = False,
     json_file: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -168,10 +171,17 @@ def evaluate(  # noqa: PLR0917 - one parameter per option
         with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
             task = bar.add_task("episodes", total=episodes)
             result = measure(engagement, episodes, seed, progress=lambda done: bar.update(task, completed=done))
+        figures: dict[str, float] = {}
+        if exact:
+            from pe_sim.evaluation.grid_policy import exact_figures
+
+            figures = exact_figures(engagement)
         if not quiet:
             _print(result, console)
+            for name, value in figures.items():
+                console.print(f"{name.replace('_', ' ')}: {value:.3f} steps")
         if json_file is not None:
-            write_json(json_file, result.as_dict())
+            write_json(json_file, {**result.as_dict(), **({"exact": figures} if exact else {})})
 
 
 def _print(result: Evaluation, console: Console) -> None:

@@ -106,8 +106,8 @@ def solve(game: GridGame) -> Solution:
     """
     if game.size * game.size > MAX_CELLS:
         raise ValueError(f"a grid of {game.size} x {game.size} cells is too large: at most {MAX_CELLS} cells")
-    pursuer, evader = _next_cells(game, game.pursuer), _next_cells(game, game.evader)
-    caught = _caught(game)
+    pursuer, evader = next_cells(game, game.pursuer), next_cells(game, game.evader)
+    caught = caught_table(game)
     value = _induction(caught, lambda v: _worst_reply(v, evader)[pursuer].min(axis=0))
     lasting = _induction(caught, lambda v: _best_reply(v, pursuer)[:, evader].max(axis=1))
     choices = _worst_reply(value, evader)[pursuer]
@@ -115,7 +115,7 @@ def solve(game: GridGame) -> Solution:
     return Solution(value, lasting, choices.argmin(axis=0), replies.argmax(axis=1))
 
 
-def _next_cells(game: GridGame, mover: tuple[int, bool]) -> NDArray[np.int64]:
+def next_cells(game: GridGame, mover: tuple[int, bool]) -> NDArray[np.int64]:
     """Return the cell reached by each move from each cell, (moves, cells); a forbidden move reaches where others do."""
     moves = moves_of(mover[0], stay=mover[1])
     table = np.zeros((len(moves), game.size * game.size), dtype=np.int64)
@@ -140,7 +140,8 @@ def _reached(game: GridGame, i: int, j: int, dx: int, dy: int) -> int | None:
     return game.cell(x, y) if game.free(x, y) else game.cell(i, j)
 
 
-def _caught(game: GridGame) -> NDArray[np.bool_]:
+def caught_table(game: GridGame) -> NDArray[np.bool_]:
+    """Return for every pair (pursuer's cell, evader's cell) whether the evader is caught, (cells, cells)."""
     cells = np.arange(game.size * game.size)
     x, y = np.divmod(cells, game.size)
     square = (x[:, None] - x[None]) ** 2 + (y[:, None] - y[None]) ** 2

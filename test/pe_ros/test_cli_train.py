@@ -105,6 +105,9 @@ def test_evaluate_measures_with_intervals(tmp_path):
     low, high = found["capture_interval"]
     assert 0 <= low <= found["capture_rate"] <= high <= 1
     assert sum(found["outcomes"].values()) == 12
+    measured = run("evaluate", "grid_1v1", "-n", 2, "--exact", "--set", "world.size=7", "--json", tmp_path / "j")
+    assert measured.exit_code == 0, measured.output
+    assert json.loads((tmp_path / "j").read_text())["exact"]["pursuer_exploitability"] >= 0
     wrong = run("evaluate", "grid_1v1", "--policy", "pursuer=guidance/nothing")
     assert wrong.exit_code == 2
 

@@ -1,0 +1,99 @@
+"""What a policy does in every state of a grid game: its probabilities, read out of the policy as it flies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pe_sim.engagement import Engagement
+from pe_sim.errors import EngagementError
+from pe_sim.evaluation.exact_game import ExactGame, best_response, exploitability, solve_exactly, start_states
+from pe_sim.guidance.grid_game import GridGame
+from pe_sim.policies.loader import load_policy
+from pe_sim.simulation import Simulation
+from pe_sim.worlds.grid import GridMoverSpec, GridSpec
+
+
+def game_of(engagement: Engagement) -> ExactGame:
+    """Return the exact game that an engagement is.
+
+    Raises:
+        EngagementError: if it is no game of alike pursuers and one evader on a grid, captured by distance.
+    """
+    world, rules = engagement.world, engagement.rules
+    if not isinstance(world, GridSpec):
+        raise EngagementError("world.backend", "exact games are played on a grid", world.backend)
+    movers: dict[str, list[GridMoverSpec]] = {rules.pursuers: [], rules.evaders: []}
+    for role in engagement.roles.values():
+        assert isinstance(role.dynamics, GridMoverSpec)
+        movers[role.team] += [role.dynamics] * role.count
+    pursuers, evaders = movers[rules.pursuers], movers[rules.evaders]
+    if len(evaders) != 1 or any(one != pursuers[0] for one in pursuers):
+        raise EngagementError("roles", "an exact game has one evader, and pursuers that are alike")
+    grid = GridGame(
+        world.size, (pursuers[0].moves, pursuers[0].stay), (evaders[0].moves, evaders[0].stay), rules.capture.radius,
+        frozenset(world.obstacles), world.wall,
+    )
+    return ExactGame(grid, len(pursuers))
+
+
+def policy_table(
+    engagement: Engagement, game: ExactGame, role: str, *, draws: int = 1, seed: int = 0
+) -> NDArray[np.float64]:
+    """Return how probable each move of a single agent is in every state, (states, moves).
+
+    The policy is put into every state afresh, everybody at rest: it is taken to depend on where the agents are, and
+    not on what was before.
+
+    Args:
+        engagement: a grid engagement of one pursuer and one evader.
+        game: :func:`game_of` the engagement.
+        role: whose policy.
+        draws: how often each state is asked; more than 1 for policies that draw their moves.
+        seed: of the draws.
+    """
+    if len(engagement.agents) != 2:
+        rule = "probabilities are read out for one pursuer and one evader"
+        raise EngagementError("roles", rule, len(engagement.agents))
+    teams = engagement.teams
+    order = [teams.index(engagement.rules.pursuers), teams.index(engagement.rules.evaders)]
+    simulation = Simulation(engagement, game.states)
+    runtime = simulation.roles[role]
+    policy = load_policy(engagement, role, runtime.action, batch=game.states, xp=simulation.xp)
+    counts = np.zeros((game.states, runtime.action.choices))
+    everyone = np.ones((1, game.states), np.bool_)
+    perception: Any = runtime.perception
+    for draw in range(draws):
+        simulation.reset(np.full(game.states, seed + draw, np.int64), np.arange(game.states, dtype=np.int64))
+        policy.reset(simulation.roots, None)
+        for place, agent in zip(game.places, order, strict=True):
+            i, j = np.divmod(place, game.grid.size)
+            simulation.state.block[0, agent], simulation.state.block[1, agent] = i, j
+        simulation.sense()
+        chosen = policy.decide(perception.view(simulation.now), simulation.now, everyone)[0, 0].astype(np.int64)
+        counts[np.arange(game.states), chosen] += 1.0
+    simulation.close()
+    table: NDArray[np.float64] = counts / draws
+    return table
+
+
+def exact_figures(engagement: Engagement, *, draws: int = 1) -> dict[str, float]:
+    """Return, for one against one on a grid: the exact value and what each policy loses to a best response [steps].
+
+    All are means over the starting states, expected steps until capture.
+
+    Raises:
+        EngagementError: if it is no such game.
+    """
+    game = game_of(engagement)
+    solution = solve_exactly(game)
+    starts = start_states(game, getattr(engagement.world, "min_start_distance", 0.0))
+    figures = {"exact_value": float(solution.value[starts].mean())}
+    for role, spec in engagement.roles.items():
+        side = "pursuers" if spec.team == engagement.rules.pursuers else "evader"
+        table = policy_table(engagement, game, role, draws=draws)
+        figures[f"{role}_against_best_response"] = float(best_response(game, table, side)[starts].mean())
+        figures[f"{role}_exploitability"] = exploitability(solution, table, starts, side)
+    return figures
