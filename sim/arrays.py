@@ -10,6 +10,7 @@ may add in an order that depends on the batch size, and a row of a batch must eq
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -47,6 +48,17 @@ def namespace(library: str = "numpy") -> Any:
     return SimpleNamespace(**{**vars(array_api_compat.numpy), **_LEAN})
 
 
+def _ufunc_of_clip() -> Any:
+    """Return the ufunc behind np.clip, which NumPy 1 keeps elsewhere than NumPy 2."""
+    try:
+        return import_module("numpy._core.umath").clip
+    except (ImportError, AttributeError):
+        return import_module("numpy.core.umath").clip
+
+
+_clip_ufunc = _ufunc_of_clip()
+
+
 def _astype(x: Array, dtype: Any) -> Array:
     return x.astype(dtype)
 
@@ -72,9 +84,12 @@ def _max(x: Array, axis: int | None = None) -> Array:
 
 
 def _clip(x: Array, low: Any = None, high: Any = None) -> Array:
-    if low is not None:
-        x = np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
+    # The ufunc behind np.clip: a quarter of the time of maximum and minimum, and one rule for the two zeros.
+    if low is None or high is None:
+        if x.dtype.kind != "f":
+            return x if low is high else np.maximum(x, low) if high is None else np.minimum(x, high)
+        low, high = -np.inf if low is None else low, np.inf if high is None else high
+    return _clip_ufunc(x, low, high)
 
 
 # One engagement is all overhead: these say the same as NumPy's own in a fraction of the calls.

@@ -89,7 +89,7 @@ class ActionGate:
             value is not finite (NaN or infinite); and Gate bits, int64 (n, B).
         """
         xp = self._xp
-        allowed = xp.maximum(xp.minimum(xp.round(values) if self.action.discrete else values, self._high), self._low)
+        allowed = xp.clip(xp.round(values) if self.action.discrete else values, self._low, self._high)
         same = allowed == values
         if self._step is None and bool(xp.all(same)):
             return allowed, self.untouched(values.shape[1:])

@@ -198,8 +198,9 @@ class Rules:
         if verdict.quiet:
             return verdict
         verdict.few = self._settle(
-            State(state.block[:, :, rows]), alive[:, rows], None if before is None else before[:, rows],
-            events.of_rows(rows), None if nearest_to is None else nearest_to[:, rows], distance[:, :, rows],
+            state if self._rewards.only_events else State(state.block[:, :, rows]),
+            alive[:, rows], None if before is None else before[:, rows], events.of_rows(rows),
+            None if nearest_to is None else nearest_to[:, rows], distance[:, :, rows],
         )
         return verdict
 

@@ -174,7 +174,7 @@ class Simulation:
         """Return which agents of a role decide now, bool (n, B); None for nobody."""
         runtime = self.roles[role]
         due = runtime.triggers.due(self.tick, self._clock, None if self._all_running else self.running)
-        if due is None or self._everyone:
+        if due is None or self._everyone or (self._all_in_play and not self.freeze_ended):
             return due
         due = due & self.alive[runtime.first : runtime.last] & self.running
         return due if bool(self.xp.any(due)) else None

@@ -146,7 +146,7 @@ class Lane:
         xp, simulation = self._xp, self.simulation
         if ended.shape[0] == 0:
             return ended, {}, ended, ended
-        seen = {name: xp.take(self.observer.observe(name), ended, axis=2) for name in self._roles}
+        seen = {name: self.observer.observe_rows(name, ended) for name in self._roles}
         outcomes, ticks = xp.take(simulation.outcome, ended), xp.take(simulation.tick, ended)
         return ended + self.first, seen, outcomes, ticks
 
@@ -168,6 +168,6 @@ class Lane:
             self.observer.observe(name, buffers.observations[name][:, :, columns])
             buffers.rewards[name][:, columns] = self._rewards[role.first : role.last]
             due = self._due[name]
-            buffers.due[name][:, columns] = False if due is None else due
+            buffers.due[name][:, columns] = False if due is None else due & simulation.running
             buffers.alive[name][:, columns] = simulation.alive[role.first : role.last]
         buffers.running[columns] = simulation.running

@@ -6,6 +6,7 @@ from typing import Any
 
 from pe_sim.arrays import Array
 from pe_sim.envs.flatten import FlatLayout, Flattener
+from pe_sim.sensors.inbox import SensorView
 from pe_sim.simulation import Simulation
 
 
@@ -61,3 +62,14 @@ class Observer:
             shape = (self.size(role), runtime.last - runtime.first, self._simulation.batch)
             out = self._xp.empty(shape, dtype=self._xp.float32)
         return self._flat[role].flatten(perception.view(self._simulation.now), self._history[role], out)
+
+    def observe_rows(self, role: str, rows: Array) -> Array:
+        """Return a role's vectors in some engagements (indices (R,)), float32 (K, n, R)."""
+        runtime = self._simulation.roles[role]
+        assert runtime.perception is not None
+        views = {
+            name: SensorView(*(part[..., rows] for part in (v.values, v.valid, v.stamp, v.sequence, v.age)))
+            for name, v in runtime.perception.view(self._simulation.now).items()
+        }
+        out = self._xp.empty((self.size(role), runtime.last - runtime.first, rows.shape[0]), dtype=self._xp.float32)
+        return self._flat[role].flatten(views, [past[..., rows] for past in self._history[role]], out)
