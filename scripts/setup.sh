@@ -18,7 +18,7 @@ case "$DISTRO" in
     *) fail "PE_ROS_DISTRO is '$DISTRO'" "it must be jazzy or kilted" ;;
 esac
 [[ "$(uname -sm)" == "Linux x86_64" ]] || ROS_EXTRA=""
-EXTRAS="${PE_ROS_EXTRAS:-${ROS_EXTRA:+$ROS_EXTRA,$ROS_EXTRA-build,}fixed_wing,viewer,bench,dev}"
+EXTRAS="${PE_ROS_EXTRAS:-${ROS_EXTRA:+$ROS_EXTRA,$ROS_EXTRA-build,}fixed-wing,viewer,bench,dev}"
 # The networks are trained and tested with torch, which is large: only once there is something to train.
 [[ -n "${PE_ROS_EXTRAS:-}" || ! -d "$ROOT/sim/learning" ]] || EXTRAS="$EXTRAS,train"
 

@@ -90,6 +90,13 @@ def test_message_dependencies_are_build_dependencies(manifest):
     assert used - {"pe_ros"} <= declared
 
 
+def test_names_of_extras_are_those_that_any_pip_knows(project):
+    """The metadata spells them with hyphens; pip before release 23.3 finds no other spelling, and goes on without."""
+    for extra, requirements in project["optional-dependencies"].items():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", extra)
+        assert not [item for item in requirements if item.startswith("pe_ros[") and "_" in item[7 : item.index("]")]]
+
+
 def test_every_extra_that_the_code_tells_a_user_to_install_exists(project):
     told = set()
     for room in ("pe_ros", "sim", "launch", "build_support"):

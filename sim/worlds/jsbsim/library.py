@@ -10,7 +10,7 @@ from typing import Any
 from pe_sim.errors import PluginError
 from pe_sim.schema import nearest
 
-INSTALL = "pip install 'pe_ros[fixed_wing]'"
+INSTALL = "pip install 'pe_ros[fixed-wing]'"
 """The command that brings JSBSim."""
 
 

@@ -13,7 +13,7 @@ from pe_sim.engagement import Engagement, load, parse
 from pe_sim.simulation import Simulation
 from pe_sim.worlds.base import Command
 
-pytest.importorskip("jsbsim", reason="the fixed-wing world needs jsbsim: pip install 'pe_ros[fixed_wing]'")
+pytest.importorskip("jsbsim", reason="the fixed-wing world needs jsbsim: pip install 'pe_ros[fixed-wing]'")
 
 from pe_sim.worlds.jsbsim.aircraft import Aircraft, Limits
 from pe_sim.worlds.jsbsim.initial import InitialConditions
