@@ -44,7 +44,7 @@ def test_a_missing_jsbsim_is_named_with_the_command_that_installs_it(monkeypatch
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(PluginError, match=r"needs the package jsbsim.*pip install 'pe_ros\[fixed_wing\]'"):
+    with pytest.raises(PluginError, match=r"needs the package jsbsim.*pip install 'pe_ros\[fixed-wing\]'"):
         library.load()
 
 
