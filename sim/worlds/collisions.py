@@ -13,12 +13,10 @@ from typing import Literal
 
 from pe_sim.arrays import Array
 from pe_sim.worlds.fleet import Fleet
+from pe_sim.worlds.watch import LONG
 
 CollisionKind = Literal["off", "bounce", "crash"]
 """What agents do to one another: nothing, an elastic impact, or both end."""
-
-LONG = 10**6
-"""Most ticks for which a pair is left alone."""
 
 
 class Collisions:

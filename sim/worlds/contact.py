@@ -1,8 +1,4 @@
-"""Keeps agents out of what is solid: the faces of the arena, and obstacles.
-
-A touch is looked for only where there can be one. After each look an agent is left alone for as many ticks as its
-greatest speed needs to cover its distance to the nearest surface, so that most ticks cost one comparison.
-"""
+"""Keeps agents out of obstacles."""
 
 from __future__ import annotations
 
@@ -10,9 +6,11 @@ import math
 from collections.abc import Sequence
 
 from pe_sim.arrays import Array, Vector
-from pe_sim.worlds.arena import Arena, Reaction
+from pe_sim.worlds.arena import Reaction
+from pe_sim.worlds.edges import Edges
 from pe_sim.worlds.fleet import RESTITUTION, Fleet
 from pe_sim.worlds.solid import Obstacle
+from pe_sim.worlds.watch import Watch
 
 SKIN = 1e-6
 """How far in front of a surface an agent is set back [m], so that rounding never leaves it inside."""
@@ -26,122 +24,10 @@ MOST_PIECES = 1000
 LEAST_SLOPE = 0.05
 """Least horizontal part of a normal along which what keeps its height is set back."""
 
-LONG = 10**6
-"""Most ticks for which an agent is left alone."""
 
-
-def piece_length(obstacles: Sequence[Obstacle]) -> float:
+def piece_length(obstacle: Obstacle) -> float:
     """Return the greatest way [m] that cannot lead through an obstacle unseen."""
-    return 0.45 * min((obstacle.least_width for obstacle in obstacles), default=math.inf)
-
-
-class Watch:
-    """Which agents are near enough to something to be looked at in a tick.
-
-    Args:
-        fleet: the agents.
-    """
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        self._count = 0
-        self._due = fleet.xp.zeros((fleet.count * fleet.batch,), dtype=fleet.xp.int64)
-
-    def reset(self, rows: Array | None) -> None:
-        """Look at the agents of some engagements, indices or None for all, at their next tick."""
-        self._due.reshape(self._fleet.count, -1)[:, slice(None) if rows is None else rows] = 0
-
-    def near(self, active: Array | None) -> Array | None:
-        """Begin a tick; return the places of the agents to look at, or None for nobody."""
-        self._count += 1
-        soon = self._due <= self._count
-        if active is not None:
-            soon = soon & active.reshape(-1)
-        return self._fleet.xp.nonzero(soon)[0] if self._fleet.xp.any(soon) else None
-
-    def rest(self, at: Array, agent: Array, clear: Array) -> None:
-        """Leave agents alone for as long as they cannot cover a distance ``clear`` [m]."""
-        xp, fleet = self._fleet.xp, self._fleet
-        ticks = xp.clip(clear * (1.0 / fleet.of(fleet.step, agent)), 1.0, float(LONG))
-        self._due[at] = self._count + xp.astype(ticks, xp.int64)
-
-    def wake(self, at: Array) -> None:
-        """Look at agents again at the next tick."""
-        self._due[at] = self._count
-
-
-class Edges:
-    """The faces of the arena.
-
-    Args:
-        arena: the box that agents stay in.
-        dimensions: 2 or 3.
-        fleet: the agents.
-
-    Attributes:
-        watch: which agents are near a face.
-    """
-
-    def __init__(self, arena: Arena, dimensions: int, fleet: Fleet) -> None:
-        self._arena = arena
-        self._fleet = fleet
-        self._reaction: Reaction = "clip" if arena.edge == "open" else arena.edge
-        self._low = [low + fleet.radius for low in arena.low[:dimensions]]
-        self._high = [high - fleet.radius for high in arena.high[:dimensions]]
-        self.watch = Watch(fleet)
-
-    def keep_in(self, at: Array) -> None:
-        """Hold agents inside."""
-        xp, fleet = self._fleet.xp, self._fleet
-        agent = fleet.agent(at)
-        nearest: Array = None
-        for axis, position in enumerate(fleet.position[: len(self._low)]):
-            place = position.take(at)
-            gap = xp.minimum(place - fleet.of(self._low[axis], agent), fleet.of(self._high[axis], agent) - place)
-            nearest = gap if nearest is None else xp.minimum(nearest, gap)
-        out = nearest < 0.0
-        if xp.any(out):
-            here = xp.nonzero(out)[0]
-            self._turn_back(at.take(here), agent.take(here))
-        self.watch.rest(at, agent, nearest)
-
-    def _turn_back(self, at: Array, agent: Array) -> None:
-        """Put agents that are outside back, and let them touch the faces they went through."""
-        xp, fleet = self._fleet.xp, self._fleet
-        inward = []
-        for axis, position in enumerate(fleet.position[: len(self._low)]):
-            low, high = fleet.of(self._low[axis], agent), fleet.of(self._high[axis], agent)
-            place = position.take(at)
-            under, over = place < low, place > high
-            inward.append(xp.where(under, 1.0, xp.where(over, -1.0, 0.0)))
-            if self._reaction == "bounce":
-                # What bounces goes back as far as it went beyond; in an arena too narrow for that, to the other face.
-                place = xp.where(under, 2.0 * low - place, xp.where(over, 2.0 * high - place, place))
-            position[at] = xp.clip(place, low, high)
-        # One face after the other where an agent went through two or three at once, in a corner.
-        while len(at):
-            normal, free = [], at >= 0
-            for part in inward:
-                normal.append(xp.where(free, part, 0.0))
-                free = free & (part == 0.0)
-            here = xp.nonzero(~free)[0]
-            at, inward = at.take(here), [(p - n).take(here) for p, n in zip(inward, normal, strict=True)]
-            normal = [part.take(here) for part in normal]
-            flat = normal[0] * 0.0
-            fleet.touch(at, (normal[0], normal[1], normal[2] if len(normal) == 3 else flat), self._reaction)
-
-    def attached(self, obstacles: Sequence[Obstacle]) -> list[Obstacle]:
-        """Return obstacles without the faces that nobody inside the arena can touch, so that none slips behind them."""
-        return [obstacle.attached(self._arena.low, self._arena.high) for obstacle in obstacles]
-
-    def clipped(self, agent: Array, place: list[Array]) -> list[Array]:
-        """Return positions inside the arena."""
-        xp, fleet = self._fleet.xp, self._fleet
-        inside = [
-            xp.clip(part, fleet.of(low, agent), fleet.of(high, agent))
-            for part, low, high in zip(place, self._low, self._high, strict=False)
-        ]
-        return inside + place[len(inside) :]
+    return 0.45 * obstacle.least_width
 
 
 class Solids:
@@ -174,8 +60,8 @@ class Solids:
         self._dimensions = dimensions
         # An obstacle is thin if an agent may get through it in one tick.
         greatest = float(self._xp.max(self._xp.asarray(fleet.step)))
-        self._pieces = [min(piece_length([obstacle]), math.inf) for obstacle in self._obstacles]
-        self._pieces = [piece if piece < greatest else math.inf for piece in self._pieces]
+        pieces = [piece_length(obstacle) for obstacle in self._obstacles]
+        self._pieces = [piece if piece < greatest else math.inf for piece in pieces]
         circles = self._xp.asarray([o.surrounding_circle() for o in self._obstacles], dtype=self._xp.float64)
         self._circles = (circles[:, 0:1], circles[:, 1:2], circles[:, 2:3])
         self.watch = Watch(fleet)
@@ -218,24 +104,17 @@ class Solids:
         dx, dy = place[0] - x, place[1] - y
         return self._xp.sqrt(dx * dx + dy * dy) - radius
 
-    def _clearance(self, agent: Array, place: list[Array]) -> Array:
-        """Return at most the distance from each body to the nearest obstacle [m], its sign right for points."""
-        nearest: Array | None = None
-        for obstacle in self._obstacles:
-            clear = obstacle.clearance(self._xp, (place[0], place[1], place[2]))
-            nearest = clear if nearest is None else self._xp.minimum(nearest, clear)
-        return nearest - self._fleet.of(self._fleet.radius, agent)
-
-    def _inside(self, agent: Array, place: list[Array], among: Array) -> Array:
+    def _inside(self, agent: Array, near: list[Obstacle], place: list[Array], among: Array) -> Array:
         """Return who of ``among`` overlaps an obstacle."""
-        inside = among & (self._clearance(agent, place) < TOUCH)
-        if self._fleet.points or not self._xp.any(inside):
-            return inside
-        radius = self._fleet.of(self._fleet.radius, agent) + TOUCH
-        exactly = inside & ~inside
-        for obstacle in self._obstacles:
-            exactly = exactly | (obstacle.surface(self._xp, (place[0], place[1], place[2]))[0] < radius)
-        return inside & exactly
+        xp, fleet = self._xp, self._fleet
+        reach = fleet.of(fleet.radius, agent) + TOUCH
+        inside = among & ~among
+        for obstacle in near:
+            close = obstacle.clearance(xp, (place[0], place[1], place[2])) < reach
+            if not fleet.points and xp.any(close):  # the sign of the clearance is right, its size may be small
+                close = obstacle.surface(xp, (place[0], place[1], place[2]))[0] < reach
+            inside = inside | close
+        return inside & among
 
     def _walk(
         self, at: Array, near: list[Obstacle], place: list[Array], way: list[Array], piece: Array
@@ -255,7 +134,7 @@ class Solids:
             if hit is not None:
                 touched = hit if touched is None else touched | hit
                 new = new if self._edges is None else self._edges.clipped(agent, new)
-                stuck = self._inside(agent, new, hit)
+                stuck = self._inside(agent, near, new, hit)
                 if xp.any(stuck):
                     new = [xp.where(stuck, p, n) for p, n in zip(place, new, strict=True)]
                     way = [xp.where(stuck, 0.0, w) for w in way]

@@ -14,8 +14,9 @@ from pe_sim.timing import seconds
 from pe_sim.worlds.arena import Arena, Reaction
 from pe_sim.worlds.base import Command, World, WorldSpec
 from pe_sim.worlds.collisions import CollisionKind, Collisions
-from pe_sim.worlds.contact import Edges, Solids
+from pe_sim.worlds.contact import Solids
 from pe_sim.worlds.dynamics.base import Dynamics, Setting
+from pe_sim.worlds.edges import Edges
 from pe_sim.worlds.fleet import Body, Fleet
 from pe_sim.worlds.kinematic_check import check_kinematic
 from pe_sim.worlds.obstacles import Obstacle, read_obstacles

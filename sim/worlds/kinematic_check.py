@@ -85,13 +85,13 @@ def _check_thickness(engagement: Engagement) -> None:
         way = (top + dynamics.wind * air) * seconds(world.tick)
         for number, obstacle in enumerate(world.obstacles):
             least = way / MOST_PIECES
-            if piece_length([obstacle]) < least:
+            if piece_length(obstacle) < least:
                 raise PydanticCustomError(
                     "obstacles",
                     "world.obstacles.{n}: {width} m thick is too thin for {role}, which goes {way} m in a tick; "
                     "make it thicker than {least} m or shorten world.tick",
                     {
                         "n": number, "width": obstacle.least_width, "role": name, "way": round(way, 6),
-                        "least": round(least / piece_length([obstacle]) * obstacle.least_width, 6),
+                        "least": round(least / piece_length(obstacle) * obstacle.least_width, 6),
                     },
                 )
