@@ -20,6 +20,7 @@ from pe_ros.agent_node import make_agent
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
 from pe_ros.executor import EventExecutor, make_executor
 from pe_ros.referee_node import EpisodeView, RefereeNode
+from pe_ros.run_node import see_delivered
 from pe_ros.sim_node import SimNode, conduct
 from pe_ros.specs import Options
 from pe_sim.engagement import Engagement, load
@@ -154,9 +155,10 @@ class Composition:
 
     def close(self) -> None:
         """Stop every agent, then take everything down."""
-        for node in self.nodes:
-            if hasattr(node, "stop_motion"):
-                node.stop_motion()
+        movers = [node for node in self.nodes if hasattr(node, "stop_motion")]
+        for node in movers:
+            node.stop_motion()
+        see_delivered(movers)
         self._alarms.close()
         for node in reversed(self.nodes):
             self._executor.remove_node(node)

@@ -24,6 +24,7 @@ class Readiness:
     def __init__(self, agents: Sequence[str], conditions: Sequence[Callable[[], str]]) -> None:
         self._agents = agents
         self._conditions = conditions
+        self._all: set[str] = set()
         self._silent: set[str] = set()
         self._faults: dict[str, str] = {}
         self._told = self._begun = 0.0
@@ -31,7 +32,8 @@ class Readiness:
     def begin(self) -> None:
         """Wait for everybody anew."""
         kinds = (topics.sensor_node, topics.policy_node, topics.gate_node)
-        self._silent = {name(agent) for agent in self._agents for name in kinds}
+        self._all = {name(agent) for agent in self._agents for name in kinds}
+        self._silent = set(self._all)
         self._faults.clear()
         self._told = self._begun = time.monotonic()
 
@@ -39,6 +41,7 @@ class Readiness:
         """Take note of a status that tells of the episode; ``again``: it has been under way before."""
         if message.state == AgentStatus.STATE_FAULT:
             self._faults[message.node] = message.message
+            self._silent |= {message.node} & self._all
             return
         self._faults.pop(message.node, None)
         armed = message.state in (AgentStatus.STATE_ACTIVE, AgentStatus.STATE_STOPPED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from pe_sim.errors import BagError
 
 __all__ = ["RecordedTopic", "RecorderNode", "main"]
 
+LINGER = 1.0
+"""Longest time to go on when told to end [s]."""
 CLOCK_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 CLOCK = RecordedTopic(CLOCK_TOPIC, "rosgraph_msgs/msg/Clock", CLOCK_QOS)
 
@@ -101,6 +104,12 @@ class RecorderNode(Node):
     def written(self) -> int:
         """Messages written so far."""
         return self._queue.written if self._queue is not None else 0
+
+    def linger(self) -> None:
+        """Go on recording while those recorded end, a second at most: on Ctrl-C their stops come last."""
+        limit = time.monotonic() + LINGER
+        while self._recorder is not None and self._recorder.others_publish() and time.monotonic() < limit:
+            time.sleep(LINGER / 20)
 
     def stop(self) -> None:
         """Take what has arrived, write it and close the bag; stopping again does nothing."""

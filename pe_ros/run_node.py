@@ -38,7 +38,7 @@ def run(factory: Factory, args: Sequence[str] | None = None, *, name: str) -> in
     """Make nodes and spin them until SIGINT, SIGTERM, the death of the launch that started them, or a node is `done`.
 
     Before the end `stop_motion()` of each node that has it is called, also after a failure, and what it published is
-    given time to arrive.
+    given time to arrive; then `linger()` of each node that has it.
 
     Args:
         factory: makes the node, or the nodes, once rclpy is initialised.
@@ -102,6 +102,7 @@ def spin_to_end(nodes: Sequence[Node], end: EndRequest, name: str) -> int:
         code = FAILED
     failures = [
         _attempt(name, lambda: stop_motion(nodes, executor)),
+        *(_attempt(name, node.linger) for node in nodes if hasattr(node, "linger")),
         _attempt(name, lambda: executor.shutdown(timeout_sec=1.0)),
         *(_attempt(name, node.destroy_node) for node in nodes),
         _attempt(name, try_shutdown),
@@ -122,11 +123,16 @@ def stop_motion(nodes: Sequence[Node], executor: Executor) -> None:
     enough = time.monotonic() + _LAST_CALLBACKS
     while (left := enough - time.monotonic()) > 0:
         executor.spin_once(timeout_sec=left)
-    enough = time.monotonic() + _DELIVERY_TIME
-    for publisher in [publisher for node in movers for publisher in node.publishers]:
-        publisher.wait_for_all_acked(Duration(seconds=max(enough - time.monotonic(), 0.0)))
+    see_delivered(movers)
     if failed:
         raise RosError("stop_motion", "must not fail", ", ".join(failed))
+
+
+def see_delivered(nodes: Sequence[Node]) -> None:
+    """Give what nodes have published a limited time to arrive."""
+    enough = time.monotonic() + _DELIVERY_TIME
+    for publisher in [publisher for node in nodes for publisher in node.publishers]:
+        publisher.wait_for_all_acked(Duration(seconds=max(enough - time.monotonic(), 0.0)))
 
 
 def _spin_while(executor: Executor, condition: Callable[[], bool]) -> None:

@@ -87,6 +87,15 @@ class GraphRecorder:
         """Messages that did not arrive, by the gaps in their publishers' numbers."""
         return self._lost_before + sum(tap.lost for tap in list(self._taps.values()))
 
+    def others_publish(self) -> bool:
+        """Whether any other node publishes on a recorded topic."""
+        own = self._node.get_name()
+        return any(
+            endpoint.node_name != own
+            for topic in list(self._taps)
+            for endpoint in self._node.get_publishers_info_by_topic(topic)
+        )
+
     def stop(self, timeout: float = 1.0) -> None:
         """Take what has arrived, then unsubscribe.
 

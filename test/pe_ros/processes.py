@@ -69,7 +69,7 @@ class Process:
 
     def says(self, text: str, patience: float = PATIENCE) -> None:
         """Wait until it has written a text."""
-        wait_until(lambda: text in self.output, patience, lambda: f"{text!r} is not in:\n{self.output}")
+        wait_until(lambda: text in self.output, patience, lambda: f"{text!r} is not in:\n...{self.output[-2000:]}")
 
     def wait(self, patience: float = PATIENCE) -> int:
         """Return its exit code."""

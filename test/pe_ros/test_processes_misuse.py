@@ -38,7 +38,7 @@ def test_who_is_missing_differs_or_is_twice_there_is_named_and_holds_up_the_star
         for rival in rivals:
             rival.says(twice)
         sim.says(f"pursuer_0_gate says: {twice}")
-        assert all(state.phase == EngagementState.PHASE_READY for state in states.messages)
+        assert all(state.phase != EngagementState.PHASE_RUNNING for state in states.messages)
 
         rivals[1].popen.terminate()
         started.start("agent_node", agent="evader_0")

@@ -96,15 +96,20 @@ def test_told_to_end_it_ends_its_nodes_which_stop_their_agents(
     with listening(namespace="arena") as listener:
         odometry, command = listener.odometry("evader_0"), listener.commands("evader_0")
         overrides = "{roles.pursuer.count: 1}"
-        launch = start.run(["ros2", *LAUNCH, f"overrides:={overrides}", "episodes:=0", "namespace:=arena"])
+        bag = tmp_path / "bag"
+        settings = [f"overrides:={overrides}", "episodes:=0", f"record:={bag}", "namespace:=arena"]
+        launch = start.run(["ros2", *LAUNCH, *settings])
         odometry.wait(lambda message: speed(message) > 2.0)
         processes = started_processes(launch.output)
-        assert processes.keys() == {"pursuer_0", "evader_0", "sim"}
+        assert processes.keys() == {"recorder", "pursuer_0", "evader_0", "sim"}
         command.forget()
         launch.end(number)
         command.wait(is_stop)
     assert all(gone(process) for process in processes.values())
     assert launch.output.count("process has finished cleanly") == len(processes), launch.output
+    for agent in ("pursuer_0", "evader_0"):
+        recorded = list(BagReader(bag).messages([f"/arena/{agent}/command"]))
+        assert is_stop(recorded[-1].message)
 
 
 def test_killed_its_nodes_end_by_themselves(start: Processes) -> None:
