@@ -196,8 +196,10 @@ class Simulation:
             allowed, bits = values, runtime.gate.untouched(values.shape[1:])
         else:
             allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
-        if not self._all_running:
-            due = due | ~self.running  # of no consequence where the episode is over, and so most often all are due
+        if not self._all_running and self.engagement.roles[role].action.latency == 0:
+            # Of no consequence where the episode is over, and so most often all are due. With a latency the action
+            # would wait for an instant that an ended engagement never sees.
+            due = due | ~self.running
         runtime.hold.put(allowed, due, self._now, elapsed=self._elapsed)
         return bits
 

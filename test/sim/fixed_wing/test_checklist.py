@@ -12,6 +12,8 @@ from pe_sim.engagement import parse
 from pe_sim.envs.pursuit_env import ALL, PursuitEnv
 from pe_sim.simulation import Simulation
 
+from pe_sim.worlds.jsbsim.aircraft import Failure
+
 from .flying import duel, role, shipped
 
 GUIDED = {"action": "guidance", "lateral": "bank", "vertical": "load_factor"}
@@ -141,3 +143,23 @@ def test_the_world_goes_on_while_nobody_decides():  # item 15
         simulation.advance()
     assert simulation.running.all()
     assert simulation.state.pos[0, 0, 0] == pytest.approx(200.0, abs=2.0)
+
+
+def test_actions_under_way_in_ended_engagements_are_not_kept_for_ever():
+    late = role("pursuers", dynamics=GUIDED, action={"latency": "100 ms"})
+    evader = role("evaders", start={"points": [[3000.0, 0.0, 6000.0]]})
+    simulation = Simulation(parse(duel(late, evader)), 2)
+    simulation.reset(np.asarray([1, 1]), np.asarray([0, 1]))
+    simulation.world._fleet.flights[0][1].failure = Failure.OVERSTRESS  # the first engagement ends at once
+    hold = simulation.roles["pursuer"].hold
+    action = np.tile(np.asarray([0.0, 1.0, 220.0], np.float32)[:, None, None], (1, 1, 2))
+    longest = 0
+    for _ in range(40):
+        simulation.sense()
+        due = simulation.due("pursuer")
+        if due is not None:
+            simulation.submit("pursuer", action, due)
+        simulation.advance()
+        longest = max(longest, len(hold._pending))
+    assert simulation.running.tolist() == [False, True]
+    assert longest < 6
