@@ -68,15 +68,22 @@ def train(
 
 def _run(trainer: Trainer, console: Console, quiet: bool) -> bool:
     """Train with a progress bar; return whether the training came to its end."""
+    from pe_sim.learning.board import Board
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn())
     with _until_interrupted() as interrupted, Progress(*columns, console=console, disable=quiet) as bar:
+        board = Board(trainer.directory, trainer.steps)
         task = bar.add_task(trainer.spec.training, total=trainer.spec.steps, completed=trainer.steps, text="")
 
         def report(standing: Standing) -> bool:
             bar.update(task, completed=standing.steps, text=_line(standing))
+            board.write(standing.steps, {**standing.figures, "steps_per_second": standing.steps_per_second})
             return not interrupted
 
-        trainer.run(report)
+        try:
+            trainer.run(report)
+        finally:
+            board.close()
     return trainer.done
 
 

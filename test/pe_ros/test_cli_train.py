@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import signal
 import subprocess
@@ -52,6 +53,8 @@ def test_training_writes_a_bundle_that_flies_and_says_what_it_achieved(tmp_path)
     assert figures["history"][-1]["steps"] >= 300
     assert figures["history"][-1]["steps_per_second"] > 0
     assert figures["evaluation"]["episodes"] == 5
+    if importlib.util.find_spec("tensorboard"):
+        assert list((out / "tensorboard").glob("events.*"))
     shown = run("policy", "show", out / "pursuer")
     assert "provenance.algorithm" in shown.output
     assert "evaluation.capture_rate" in shown.output
