@@ -210,12 +210,12 @@ class Rewards:
         }[term.term]
         if happened is None:
             return None
-        own = self._about(term, happened, events, shape)
         if term.credit == "agent":
-            return own
+            return self._about(term, happened, events, shape)
+        concerned = list(range(happened.shape[0]))
         if term.term in OF_AGENTS:
-            return self._sum(own, [i for i, team in enumerate(self._teams) if team == term.team])[None]
-        return self._sum(xp.astype(happened, xp.float64), list(range(happened.shape[0])))[None]
+            concerned = [i for i in concerned if self._teams[i] == term.team]
+        return self._sum(xp.astype(happened, xp.float64), concerned)[None]
 
     def _about(self, term: RewardTerm, happened: Array, events: Events, shape: Any) -> Array:
         """Return how often an event is about each agent itself, float64 (N, B)."""

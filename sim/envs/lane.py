@@ -11,6 +11,7 @@ from pe_sim.envs.observer import Observer
 from pe_sim.policies.base import Policy
 from pe_sim.policies.loader import load_policy
 from pe_sim.simulation import Simulation
+from pe_sim.worlds.base import Command
 
 if TYPE_CHECKING:
     from pe_sim.envs.vector_pursuit import Buffers
@@ -64,6 +65,7 @@ class Lane:
             if name not in roles
         }
         self._due: dict[str, Array | None] = {}
+        self._direct = self._all_act_at_once_every_tick()
         self._rewards: Array = xp.zeros((len(engagement.agents), count), dtype=xp.float64)
         self._episodes: Array = xp.zeros((count,), dtype=xp.int64)
         self._seed = 0
@@ -77,7 +79,8 @@ class Lane:
         self._restart(None)
         self.simulation.sense()
         self._find_due()
-        self._rewards[...] = 0.0
+        self._rewards = self.simulation.rewards
+        self._write_rewards(buffers)
         self._write(buffers)
 
     def _restart(self, rows: Array | None) -> None:
@@ -95,16 +98,44 @@ class Lane:
             Of the episodes that ended: rows of the batch, last observations (K, n, R) by role, outcomes, lengths.
         """
         simulation, before = self.simulation, self.simulation.running
-        self._submit(values)
-        self._run()
+        if self._direct:
+            self._act(values)
+        else:
+            self._submit(values)
+            self._run()
+        self._write_rewards(buffers)
         over = before & ~simulation.running
         buffers.terminated[self._columns] = over & ~simulation.truncated
         buffers.truncated[self._columns] = over & simulation.truncated
         finals = self._finals(self._xp.nonzero(over)[0])
         self._begin_anew()
-        self._find_due()
+        if not self._direct:
+            self._find_due()
         self._write(buffers)
         return finals
+
+    def _all_act_at_once_every_tick(self) -> bool:
+        """Return whether every agent decides at every tick, and what it decides takes effect then and there."""
+        return not self._policies and all(
+            role.triggers.schedule.every_tick
+            and self._engagement.roles[name].policy.decide_on is None
+            and self._engagement.roles[name].action.latency == 0
+            and role.gate.open
+            for name, role in self.simulation.roles.items()
+        )
+
+    def _act(self, values: dict[str, Array]) -> None:
+        """Run one tick under actions that have nothing to wait for: neither gate nor hold would change anything."""
+        xp, simulation, commands = self._xp, self.simulation, {}
+        for name in self._roles:
+            mine = xp.astype(values[name][:, :, self._columns], xp.float32)
+            due = self._due[name]
+            assert due is not None
+            self.observer.note(name, mine, due)
+            commands[name] = Command(mine, None)
+        simulation.advance(commands)
+        self._rewards = simulation.rewards
+        simulation.sense()
 
     def _submit(self, values: dict[str, Array]) -> None:
         xp = self._xp
@@ -122,10 +153,7 @@ class Lane:
             if tick:
                 self._find_due()
             simulation.advance()
-            if tick == 0:
-                self._rewards[...] = simulation.rewards
-            else:
-                self._rewards += simulation.rewards
+            self._rewards = simulation.rewards if tick == 0 else self._rewards + simulation.rewards
             simulation.sense()
 
     def _find_due(self) -> None:
@@ -161,13 +189,18 @@ class Lane:
         self._restart(ended)
         simulation.sense(fresh)
 
+    def _write_rewards(self, buffers: Buffers) -> None:
+        for name in self._roles:
+            role = self.simulation.roles[name]
+            buffers.rewards[name][:, self._columns] = self._rewards[role.first : role.last]
+
     def _write(self, buffers: Buffers) -> None:
         simulation, columns = self.simulation, self._columns
         for name in self._roles:
             role = simulation.roles[name]
-            self.observer.observe(name, buffers.observations[name][:, :, columns])
-            buffers.rewards[name][:, columns] = self._rewards[role.first : role.last]
-            due = self._due[name]
-            buffers.due[name][:, columns] = False if due is None else due & simulation.running
-            buffers.alive[name][:, columns] = simulation.alive[role.first : role.last]
+            if self.observer.size(name):
+                self.observer.observe(name, buffers.observations[name][:, :, columns])
+            due, alive = self._due[name], simulation.alive[role.first : role.last]
+            buffers.due[name][:, columns] = False if due is None else due & simulation.running & alive
+            buffers.alive[name][:, columns] = alive
         buffers.running[columns] = simulation.running

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,7 @@ class VectorPursuit:
         self.observation_spaces = {role: observation_space(lane.observer.size(role)) for role in self.roles}
         self.action_spaces = {role: action_space(lane.simulation.roles[role].action) for role in self.roles}
         self._buffers = self._allocate()
+        self._views = self._transposed()
 
     def _chosen(self, roles: tuple[str, ...] | None) -> tuple[str, ...]:
         for role in roles or ():
@@ -233,19 +234,22 @@ class VectorPursuit:
             raise ActionError(f"{role} of row {row}", rule, values[:, :, row].T.tolist())
 
     def _result(self, ended: list[tuple[Array, dict[str, Array], Array, Array]]) -> VectorStep:
-        xp, buffers = self.xp, self._buffers
+        xp = self.xp
         parts = [part for part in ended if part[0].shape[0]]
-        if parts:
-            finals = Finals(
-                xp.concat([part[0] for part in parts]),
-                {r: xp.permute_dims(xp.concat([part[1][r] for part in parts], axis=2), (2, 1, 0)) for r in self.roles},
-                xp.concat([part[2] for part in parts]),
-                xp.concat([part[3] for part in parts]),
-            )
-        else:
-            nobody = xp.zeros((0,), dtype=xp.int64)
-            empty = {r: xp.permute_dims(b[:, :, :0], (2, 1, 0)) for r, b in buffers.observations.items()}
-            finals = Finals(nobody, empty, nobody, nobody)
+        if not parts:
+            return self._views
+        finals = Finals(
+            xp.concat([part[0] for part in parts]),
+            {r: xp.permute_dims(xp.concat([part[1][r] for part in parts], axis=2), (2, 1, 0)) for r in self.roles},
+            xp.concat([part[2] for part in parts]),
+            xp.concat([part[3] for part in parts]),
+        )
+        return replace(self._views, finals=finals)
+
+    def _transposed(self) -> VectorStep:
+        """Return what users see of the buffers: the batch first."""
+        xp, buffers = self.xp, self._buffers
+        nobody = xp.zeros((0,), dtype=xp.int64)
         return VectorStep(
             {r: xp.permute_dims(b, (2, 1, 0)) for r, b in buffers.observations.items()},
             {r: b.T for r, b in buffers.rewards.items()},
@@ -253,7 +257,8 @@ class VectorPursuit:
             {r: b.T for r, b in buffers.due.items()},
             {r: b.T for r, b in buffers.alive.items()},
             buffers.running,
-            finals,
+            Finals(nobody, {r: xp.permute_dims(b[:, :, :0], (2, 1, 0)) for r, b in buffers.observations.items()},
+                   nobody, nobody),
         )
 
     def sample(self, rng: np.random.Generator) -> dict[str, Array]:
