@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -160,7 +160,7 @@ class AirGuidance(Guidance):
         return height - need < floor
 
 
-def direction_to(xp: object, opponent: Opponent, own: Own, lead: Array | float) -> Vector:
+def direction_to(xp: Any, opponent: Opponent, own: Own, lead: Array | float) -> Vector:
     """Return the unit direction to where the opponent will be after a time [s], negative for where it was."""
     there = add(opponent.sight, scale(add(opponent.velocity, own.velocity), lead))
     return unit(xp, there)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from pe_sim import streams
-from pe_sim.arrays import Array, Vector, dot, scale, unit
+from pe_sim.arrays import Array, Vector, add, dot, scale, unit
 from pe_sim.guidance.base import GuidanceSpec
 from pe_sim.guidance.fixed_wing.base import AirGuidance, AirSpec, OpponentReader
+from pe_sim.guidance.fixed_wing.steering import GRAVITY
 from pe_sim.guidance.own import Own
 from pe_sim.guidance.vectors import left_of
 from pe_sim.policies.base import PolicyContext, Views
@@ -91,8 +92,9 @@ class AirBreak(AirGuidance):
         left = left_of(heading)
         side = xp.where(dot(opponent.sight, left) >= 0.0, 1.0, -1.0)
         load = self.steering.most_load if self.parameters.load_factor is None else self.parameters.load_factor
-        pull = math.sqrt(load * load - 1.0) * 9.80665
-        turn = self.steering.accelerate(scale(left, side * pull), heading, own)
+        pull = GRAVITY * math.sqrt(load * load - 1.0)
+        wish = add(scale(left, side * pull), level_out(xp, own))
+        turn = self.steering.accelerate(wish, heading, own)
         straight = self.steering.along(heading, self.speed, own)
         return xp.where(near[None], turn, straight), None
 
@@ -125,8 +127,9 @@ class AirJink(AirGuidance):
         side = 2.0 * streams.uniform(xp, self.keys, number, 0) - 1.0
         load = 1.0 + (spec.load_factor - 1.0) * streams.uniform(xp, self.keys, number, 1)
         heading = level_course(xp, own)
-        pull = 9.80665 * xp.sqrt(load * load - 1.0) * xp.sin(spec.bank * side)
-        return self.steering.accelerate(scale(left_of(heading), pull), heading, own), None
+        pull = GRAVITY * xp.sqrt(load * load - 1.0) * xp.sin(spec.bank * side)
+        wish = add(scale(left_of(heading), pull), level_out(xp, own))
+        return self.steering.accelerate(wish, heading, own), None
 
 
 class AirWeaveSpec(AirSpec):
@@ -171,6 +174,15 @@ class AirWeave(AirGuidance):
         return self.steering.along(direction, self.speed, own), None
 
 
-def level_course(xp: object, own: Own) -> Vector:
+def level_course(xp: Any, own: Own) -> Vector:
     """Return the unit direction of the velocity over ground, seen from above."""
     return unit(xp, (own.velocity[0], own.velocity[1], own.velocity[2] * 0.0))
+
+
+def level_out(xp: Any, own: Own) -> Vector:
+    """Return the vertical acceleration [m/s^2; world] that takes the climb away.
+
+    Rolling from one turn into the other, the lift that was meant for the turn points up for a moment.
+    """
+    zero = own.speed * 0.0
+    return (zero, zero, xp.clip(-own.velocity[2] / 2.0, -GRAVITY, GRAVITY))
