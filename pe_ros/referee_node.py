@@ -114,7 +114,8 @@ class RefereeNode(Node):
         self.on_end: Callable[[int, EpisodeView], None] | None = None
         self.finished = False
         self.done = False
-        self._rules = Rules(self.engagement.rules, self.engagement.teams, self.engagement.horizon, namespace())
+        self._rules = Rules.of(self.engagement, namespace())
+        self._judged = False
         self._readiness = Readiness(self.engagement.agents, [self._missing_time, self._missing_recorder])
         self._again = False
         self._publisher = self.create_publisher(
@@ -164,6 +165,7 @@ class RefereeNode(Node):
         self.view = EpisodeView(alive=[True] * len(self.engagement.agents))
         self.view.rewards = [0.0] * len(self.engagement.agents)
         self.view.decisions = dict.fromkeys(self.engagement.agents, 0)
+        self._judged = False
         self.start = 0 if self.stage is None else self.stage.prepare(self.seed, self.episode)
         self._readiness.begin()
         self._enter(EngagementState.PHASE_READY)
@@ -277,11 +279,16 @@ class RefereeNode(Node):
         state = State.zeros(namespace(), len(self.engagement.agents), 1)
         for i, (column, _) in self._odometry.items():
             state.block[:, i, 0] = column
+        if not self._judged:  # rules that look back begin with the first state of the episode
+            self._rules.reset(state, None)
+            self._judged = True
         alive = np.asarray([[flag] for flag in self.view.alive])
         tick = np.asarray([elapsed // self.engagement.world.tick])
         verdict = self._rules.judge(state, alive, tick, None)
         self.view.elapsed = elapsed
         self.view.alive = verdict.alive[:, 0].tolist()
+        gained = verdict.rewards[:, 0].tolist()
+        self.view.rewards = [before + now for before, now in zip(self.view.rewards, gained, strict=True)]
         self.view.distances = verdict.distances[:, :, 0].ravel().tolist()
         self.view.min_distance = min(self.view.min_distance, *self.view.distances)
         self.view.outcome = int(verdict.outcome[0])
