@@ -58,6 +58,8 @@ def start(node):
 
 
 def test_vehicles_that_come_near_capture(referee):
+    ends = []
+    referee.on_end = lambda _, view: ends.append(view)
     start(referee)
     place(referee, *FAR)
     run_for(referee, 0.5)
@@ -65,9 +67,10 @@ def test_vehicles_that_come_near_capture(referee):
     assert referee.view.distances == [20.0, 15.0, 10.0]
     place(referee, *FAR[:3], (11.0, 0.0, 5.0))
     run_for(referee, 1.0)
-    assert referee.view.outcome == CAPTURE
-    assert referee.view.rewards[0] > 0 > referee.view.rewards[3]
-    assert referee.view.alive == [True, True, True, False]
+    (view,) = ends
+    assert view.outcome == CAPTURE
+    assert view.rewards[0] > 0 > view.rewards[3]
+    assert view.alive == [True, True, True, False]
 
 
 def test_time_runs_out_for_vehicles_too(referee):
@@ -88,6 +91,8 @@ def test_nothing_is_judged_before_every_vehicle_is_heard(referee):
 
 def test_a_stop_ends_the_episode(referee):
     start(referee)
+    outcome = []
+    referee.on_end = lambda _, view: outcome.append(view.outcome)
     referee.stop_motion()
-    assert referee.view.outcome == STOPPED
+    assert outcome == [STOPPED]
     assert referee.phase == EngagementState.PHASE_STOPPED
