@@ -18,12 +18,17 @@ car              acceleration [m/s^2; along the heading, negative brakes], steer
                  most ``max_steering_rate``. Model: car.
 airplane         speed [m/s; along the flight path], turn_rate [rad/s; of the course, counter-clockwise], climb_angle
                  [rad; flight-path angle, positive up]. Only in 3-D. Model: airplane.
+flight           heading [rad; counter-clockwise from east] or bank [rad; positive to the right]; altitude [m], climb
+                 [m/s] or load_factor [1]; airspeed [m/s; true]. Model: aircraft with action guidance.
+surfaces         aileron, elevator, rudder in [-1, 1], throttle in [0, 1]: positive turns positively about the FLU axes
+                 of the body. Model: aircraft with action surfaces.
 grid_move<k>     choice: one of k moves of :data:`pe_sim.worlds.grid.MOVES`. Model: grid_mover.
 line_speed       speed [m/s; along x]. Model: template_mover.
 ===============  ======================================================================================================
 
 Where an action is missing (:class:`Mode`): COAST means no control input (velocity kept, straight on, wheels straight);
 STOP brings the agent to rest within its limits, and lets what cannot stop (dubins, airplane) circle on the spot.
+An aircraft keeps heading, height and airspeed, or its trimmed surfaces, in both.
 """
 
 from __future__ import annotations
