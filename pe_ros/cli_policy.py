@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 policy_app = typer.Typer(help="Look at policy bundles and check them.", no_args_is_help=True)
 
-BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Directory of a policy bundle.")]
+BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Directory of a policy bundle, or policies/<name>.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -26,9 +26,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def show(bundle: BundlePath, as_json: AsJson = False) -> None:
     """Print what a bundle holds: contract, network, provenance, evaluation."""
     from pe_sim.policies.bundle import read
+    from pe_sim.policies.loader import bundle_directory
 
     with errors_for_people():
-        found = read(bundle)
+        found = read(bundle_directory(str(bundle)))
         if as_json:
             typer.echo(json.dumps(found.description.model_dump(mode="json"), indent=2))
         else:
@@ -81,9 +82,10 @@ def check(
     """Say whether a bundle is whole and fits the agents of an engagement; exit code 2 with the differences if not."""
     from pe_sim.errors import EngagementError
     from pe_sim.policies.bundle import read
+    from pe_sim.policies.loader import bundle_directory
 
     with errors_for_people():
-        found = read(bundle)
+        found = read(bundle_directory(str(bundle)))
         console = Console()
         console.print(f"{bundle}: whole, hashes hold, no code ({found.description.sha256[:12]})")
         if file is None:
@@ -97,6 +99,6 @@ def check(
         chosen = role or found.description.role
         if chosen not in engagement.roles:
             raise EngagementError(f"{file}: roles", "no such role", chosen, nearest(chosen, engagement.roles))
-        policy = load_bundle(bundle, context_for(engagement, chosen), {"accept": accept or []})
+        policy = load_bundle(found.path, context_for(engagement, chosen), {"accept": accept or []})
         policy.warm_up()
         console.print(f"{bundle}: fits {chosen} of {engagement.engagement}")

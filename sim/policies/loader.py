@@ -12,12 +12,16 @@ from pe_sim.actions import ActionSpec
 from pe_sim.errors import ContractError
 from pe_sim.policies.base import Policy, context_of
 from pe_sim.schema import as_engagement_error
+from pe_sim.shared_files import config_directories
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
 
 GUIDANCE = "guidance/"
 """Prefix of scripted guidance in ``policy.use``."""
+
+BUNDLES = "policies/"
+"""Prefix of the bundles that come with the package."""
 
 
 def load_policy(
@@ -60,13 +64,31 @@ def load_policy(
             raise as_engagement_error(fault, f"roles.{role}.policy.parameters") from fault
         policy: Policy = law(context, settings)
         return policy
-    path = Path(chosen)
+    path = bundle_directory(chosen)
     if not path.is_dir():
+        known = ", ".join(shipped_bundles()) or "none"
         raise ContractError(
-            f"roles.{role}.policy.use", "is neither 'guidance/<name>' nor the directory of a policy bundle", chosen,
-            f"guidance: {', '.join(registry.names('pe_sim.guidance'))}",
+            f"roles.{role}.policy.use",
+            "is neither 'guidance/<name>' nor 'policies/<name>' nor the directory of a policy bundle", chosen,
+            f"guidance: {', '.join(registry.names('pe_sim.guidance'))}; policies: {known}",
         )
     return load_bundle(path, context, given)
+
+
+def shipped_bundles() -> dict[str, Path]:
+    """Return the policy bundles that come with the package, by name."""
+    found: dict[str, Path] = {}
+    for directory in reversed(config_directories()):
+        found.update({path.parent.name: path.parent for path in sorted((directory / "policies").glob("*/policy.yaml"))})
+    return dict(sorted(found.items()))
+
+
+def bundle_directory(use: str) -> Path:
+    """Return the directory of a bundle: its path, or 'policies/<name>' for one that comes with the package."""
+    path = Path(use)
+    if path.is_dir() or not use.startswith(BUNDLES):
+        return path
+    return shipped_bundles().get(use.removeprefix(BUNDLES), path)
 
 
 def load_bundle(path: Path, context: Any, parameters: dict[str, Any] | None = None) -> Policy:
