@@ -121,7 +121,7 @@ def _has_magic(file: BinaryIO, path: Path, size: int, note: Survey) -> bool:
     magic = file.read(len(MCAP0_MAGIC))
     if magic == MCAP0_MAGIC:
         return True
-    if MCAP0_MAGIC.startswith(magic) or not magic.strip(b"\0"):
+    if MCAP0_MAGIC.startswith(magic.rstrip(b"\0")):  # cut short, or filled with zeros by the disk
         note.damage.append(Damage(0, size, "the file ends before its first record"))
         return False
     raise BagError(str(path), "is not an MCAP file", None, "only MCAP bags can be read; ros2 bag convert makes one")
