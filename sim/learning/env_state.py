@@ -40,7 +40,8 @@ def environment_state(env: VectorPursuit) -> dict[str, Any]:
     if world == "fixed_wing":
         raise PeError(f"world {world}", "keeps its state in a library from which it cannot be taken")
     reader = _Reader()
-    kept = {name: reader.read(vars(env)[name]) for name in ("_lanes", "_buffers", "_seed")}
+    # All that it keeps for itself but its threads: what it holds beside the lanes may be views of the same memory.
+    kept = {name: reader.read(value) for name, value in vars(env).items() if name[0] == "_" and name != "_pool"}
     return {"made_of": _made_of(env), "memory": reader.memory, "objects": kept}
 
 
