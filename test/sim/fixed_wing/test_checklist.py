@@ -11,7 +11,6 @@ import pytest
 from pe_sim.engagement import parse
 from pe_sim.envs.pursuit_env import ALL, PursuitEnv
 from pe_sim.simulation import Simulation
-
 from pe_sim.worlds.jsbsim.aircraft import Failure
 
 from .flying import duel, role, shipped
