@@ -106,6 +106,7 @@ def test_a_fault_in_a_worker_comes_through_with_its_rule():
 def test_workers_end_with_a_parent_that_dies(tmp_path, number):
     script = tmp_path / "parent.py"
     script.write_text(
+        "import signal\n"
         "import time\n"
         "import numpy as np\n"
         "from pe_sim.engagement import parse\n"
@@ -113,6 +114,7 @@ def test_workers_end_with_a_parent_that_dies(tmp_path, number):
         f"data = {surfaces_duel().resolved()!r}\n"
         "data['world']['workers'] = 2\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # started from a shell's background it is off
         "    simulation = Simulation(parse(data), 2)\n"
         "    simulation.reset(np.asarray([1, 1]), np.asarray([0, 1]))\n"
         "    print(*[w.process.pid for w in simulation.world._fleet._workers], flush=True)\n"
@@ -126,7 +128,7 @@ def test_workers_end_with_a_parent_that_dies(tmp_path, number):
     workers = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(workers) == 2
     parent.send_signal(number)
-    parent.wait(20)
+    parent.wait(60)
     parent.stdout.close()
     assert all(gone(pid) for pid in workers)
 
