@@ -69,7 +69,7 @@ def test_python_examples_compile(page):
         compile(block, page.name, "exec")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 8, 9, 12])  # 8, 9, 12: one agent ends before the others
 def test_the_example_of_the_readme_works_whatever_is_drawn(monkeypatch, seed):
     monkeypatch.chdir(ROOT)
     from gymnasium.utils import seeding
