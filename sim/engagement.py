@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 from pe_sim import registry
 from pe_sim.errors import EngagementError
 from pe_sim.quantities import Duration
+from pe_sim.randomise import DrawSpec, resolve
 from pe_sim.roles import RoleSpec, plugin
 from pe_sim.rules import RulesSpec
 from pe_sim.schema import Strict, as_engagement_error, nearest, refuse_unfit_name
@@ -56,6 +57,7 @@ class Engagement(Strict):
         rules: how it is judged.
         roles: role -> agents that are alike.
         lockstep: what the world does when a due decision does not come.
+        randomise: dotted path of a parameter -> what it is drawn from for every episode.
     """
 
     engagement: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
@@ -65,6 +67,7 @@ class Engagement(Strict):
     rules: RulesSpec = RulesSpec()
     roles: Annotated[dict[str, RoleSpec], Field(min_length=1)]
     lockstep: LockstepSpec = LockstepSpec()
+    randomise: dict[str, DrawSpec] = Field(default_factory=dict)
 
     @field_validator("world", mode="before")
     @classmethod
@@ -83,6 +86,8 @@ class Engagement(Strict):
             self._check_role(name, role, world)
         self.rules.check(self)
         world.check(self)
+        if self.randomise:
+            self.__dict__["randomise"] = resolve(self)
         return self
 
     def _check_role(self, name: str, role: RoleSpec, world: Any) -> None:
@@ -141,7 +146,11 @@ class Engagement(Strict):
 
     def resolved(self) -> dict[str, Any]:
         """Return everything, defaults filled in, as plain data that :func:`parse` reads back to an equal engagement."""
-        return self.model_dump(mode="json")
+        plain = self.model_dump(mode="json", exclude={"randomise"})
+        if self.randomise:  # left out where nothing is drawn: what such a file means, and its hash, stay as they were
+            draws = self.randomise.items()
+            plain["randomise"] = {path: draw.model_dump(mode="json", exclude_defaults=True) for path, draw in draws}
+        return plain
 
     @cached_property
     def sha256(self) -> str:

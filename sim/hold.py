@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pe_sim.actions import ActionSpec, Mode
 from pe_sim.arrays import Array, copy_of
+from pe_sim.draws import Parameter
 from pe_sim.timing import NEVER
 from pe_sim.worlds.base import Command
 
@@ -49,9 +50,13 @@ class ActionHold:
         stale: actions dropped because a newer one was in effect, int64 (n, B).
     """
 
-    def __init__(self, spec: RoleSpec, action: ActionSpec, agents: int, batch: int, xp: Any) -> None:
+    def __init__(
+        self, spec: RoleSpec, action: ActionSpec, agents: int, batch: int, xp: Any, latency: Parameter | None = None
+    ) -> None:
         self._xp = xp
-        self._latency = spec.action.latency
+        self._latency: Any = spec.action.latency
+        self._least_latency = self._latency if latency is None else int(latency.low)
+        self._drawn = latency if latency is not None and latency.drawn else None
         self._valid_for = spec.valid_for
         self._expired = EXPIRED[spec.action.on_expiry]
         self._shape = (action.size, agents, batch)
@@ -59,9 +64,20 @@ class ActionHold:
         self._coast = xp.full((agents, batch), int(Mode.COAST), dtype=xp.int8)
         self.reset(None)
 
-    def reset(self, rows: Array | None) -> None:
-        """Forget every action in the given engagements (indices), None for all."""
+    @property
+    def immediate(self) -> bool:
+        """Whether every action takes effect at the instant it is decided for."""
+        return self._drawn is None and bool(self._latency == 0)
+
+    def reset(self, rows: Array | None, roots: Array | None = None) -> None:
+        """Forget every action in the given engagements (indices), None for all.
+
+        Where the latency is drawn for every episode, it is drawn from the episodes' root keys ``roots`` (R,).
+        """
         xp, shape = self._xp, self._shape[1:]
+        if self._drawn is not None and roots is not None:
+            self._drawn.redraw(roots, rows)
+            self._latency = self._drawn.value
         self._command: Command | None = None
         self._next = 0
         self._latest: int | None = None
@@ -117,7 +133,7 @@ class ActionHold:
             self._command, self._next = Command(values, None), elapsed + self._valid_for
             return
         self._settle()
-        first = 0 if elapsed is None or effect is not None else elapsed + self._latency
+        first = 0 if elapsed is None or effect is not None else elapsed + self._least_latency
         effect = xp.where(where, stamp + self._latency if effect is None else effect, NEVER)
         mode = self._execute if mode is None else mode + self._execute
         self._pending.append(_Pending(values, mode, stamp + xp.zeros_like(self._stamp), effect, first))
@@ -128,7 +144,7 @@ class ActionHold:
         if elapsed is None or elapsed == self._latest:
             return False
         self._latest = elapsed
-        return self._latency == 0 and not self._pending
+        return self.immediate and not self._pending
 
     def _settle(self) -> None:
         """Write out the stamps of actions that all agents took at once."""

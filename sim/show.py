@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import yaml
 from pydantic import BaseModel
 
 from pe_sim.engagement import Engagement
+from pe_sim.randomise import targets
+from pe_sim.units import unit_of
+
+__all__ = ["as_yaml", "unit_of"]
 
 WIDTH = 110
 """Lines up to this length stay in one piece."""
@@ -17,28 +20,19 @@ WIDTH = 110
 
 def as_yaml(engagement: Engagement) -> str:
     """Return the whole engagement as YAML with units as comments; reading it gives an equal engagement."""
-    return "\n".join(_section(engagement, engagement.resolved(), "")) + "\n"
+    plain = engagement.resolved()
+    draws = plain.pop("randomise", {})
+    return "\n".join([*_section(engagement, plain, ""), *_draws(engagement, draws)]) + "\n"
 
 
-def unit_of(model: type[BaseModel], key: str) -> str:
-    """Return the unit in which a key's numbers are, '' for none."""
-    return _find_unit(_properties(model).get(key, {}))
-
-
-@cache
-def _properties(model: type[BaseModel]) -> dict[str, Any]:
-    properties: dict[str, Any] = model.model_json_schema()["properties"]
-    return properties
-
-
-def _find_unit(schema: Any) -> str:
-    if isinstance(schema, list):
-        return next((unit for part in schema if (unit := _find_unit(part))), "")
-    if not isinstance(schema, dict):
-        return ""
-    if isinstance(schema.get("unit"), str):
-        return str(schema["unit"])
-    return _find_unit([schema.get(key) for key in ("anyOf", "items", "prefixItems", "additionalProperties")])
+def _draws(engagement: Engagement, draws: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of what is drawn, the unit of what it is drawn for beside it."""
+    if draws:
+        yield "randomise:"
+        units = {path: target.unit for path, target in targets(engagement).items()}
+    for path, draw in draws.items():
+        unit = "" if "scale" in draw or units[path] == "dimensionless" else units[path]
+        yield f"  {path}: {_scalar(draw)}" + (f"  # {unit}" if unit else "")
 
 
 def _section(model: BaseModel, data: dict[str, Any], indent: str) -> Iterator[str]:

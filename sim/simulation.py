@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pe_sim import registry, streams
 from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array, namespace, replaced
+from pe_sim.draws import Parameter
 from pe_sim.engagement import Engagement
 from pe_sim.gate import ActionGate
 from pe_sim.hold import ActionHold
@@ -106,7 +107,9 @@ class Simulation:
         first, last = self.engagement.role_ranges[name]
         action = self.world.action_spec(name)
         gate = ActionGate(spec.gate, action, seconds(spec.trigger.period), self.xp, f"roles.{name}.gate")
-        hold = ActionHold(spec, action, last - first, self.batch, self.xp)
+        agents = self.engagement.agents[first:last]
+        latency = Parameter(self.engagement, f"roles.{name}.action.latency", spec.action.latency, self.xp, agents)
+        hold = ActionHold(spec, action, last - first, self.batch, self.xp, latency)
         perception = Perception(self.engagement, name, self.batch, self.xp) if sensing else None
         triggers = Triggers(self.engagement, name, self.batch, self.xp)
         return RoleRuntime(name, first, last, action, gate, hold, triggers, perception)
@@ -120,6 +123,11 @@ class Simulation:
     def now(self) -> Array:
         """Present instant of each engagement [ns], int64 (B,)."""
         return self._now
+
+    @property
+    def elapsed(self) -> int:
+        """Ticks advanced since the beginning, in time [ns]: what holds are told, see :class:`pe_sim.hold.ActionHold`."""
+        return self._elapsed
 
     def reset(self, seeds: Array, episodes: Array, rows: Array | None = None) -> None:
         """Begin episodes.
@@ -143,7 +151,7 @@ class Simulation:
         self.rewards[:, where] = 0.0
         self.distances = self.rules.reset(self.state, rows, self.distances)
         for role in self.roles.values():
-            role.hold.reset(rows)
+            role.hold.reset(rows, roots)
             role.triggers.reset(roots, rows)
             if role.perception is not None:
                 role.perception.reset(roots, rows)
@@ -196,7 +204,7 @@ class Simulation:
             allowed, bits = values, runtime.gate.untouched(values.shape[1:])
         else:
             allowed, bits = runtime.gate.check(values, runtime.hold.newest, runtime.hold.decided)
-        if not self._all_running and self.engagement.roles[role].action.latency == 0:
+        if not self._all_running and runtime.hold.immediate:
             # Of no consequence where the episode is over, and so most often all are due. With a latency the action
             # would wait for an instant that an ended engagement never sees.
             due = due | ~self.running

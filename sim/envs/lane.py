@@ -10,6 +10,7 @@ from pe_sim.engagement import Engagement
 from pe_sim.envs.observer import Observer
 from pe_sim.policies.base import Policy
 from pe_sim.policies.loader import load_policy
+from pe_sim.randomise import SENSOR_DELAYS
 from pe_sim.simulation import Simulation
 from pe_sim.worlds.base import Command
 
@@ -26,6 +27,8 @@ def stride_of(engagement: Engagement, roles: tuple[str, ...]) -> int:
         schedule = role.trigger.on_ticks(tick, engagement.horizon)
         period = schedule.period_in_ticks
         if period is None or (sensor is not None and (sensor.jitter or sensor.latency % tick)):
+            return 1
+        if {f"roles.{name}.sensors.{role.policy.decide_on}.{key}" for key in SENSOR_DELAYS} & set(engagement.randomise):
             return 1
         delay = 0 if sensor is None else sensor.latency
         strides += [period, (schedule.schedule.phase + delay) // tick]
@@ -119,7 +122,7 @@ class Lane:
         return not self._policies and all(
             role.triggers.schedule.every_tick
             and self._engagement.roles[name].policy.decide_on is None
-            and self._engagement.roles[name].action.latency == 0
+            and role.hold.immediate
             and role.gate.open
             for name, role in self.simulation.roles.items()
         )

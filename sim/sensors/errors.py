@@ -7,8 +7,10 @@ from typing import Any
 
 from pe_sim import streams
 from pe_sim.arrays import Array, wrap_angle
+from pe_sim.draws import Draw, draw_of
 from pe_sim.sensors.ahead import Ahead, put_rows
 from pe_sim.sensors.base import Quantity, SensorSpec
+from pe_sim.sensors.setting import SensorSetting
 
 _BIAS, _WHITE = 3, 4
 
@@ -23,10 +25,16 @@ class Errors:
         quantities: the fields.
         spec: gives their noise.
         slots: m, or None for values without an axis of slots.
+        setting: whose errors they are, where the file may draw their size for every episode.
     """
 
-    def __init__(self, xp: Any, quantities: Sequence[Quantity], spec: SensorSpec, slots: int | None) -> None:
+    def __init__(
+        self, xp: Any, quantities: Sequence[Quantity], spec: SensorSpec, slots: int | None,
+        setting: SensorSetting | None = None,
+    ) -> None:
         self._xp = xp
+        self._slots = slots
+        self._sizes = None if setting is None else noise_sizes(setting, quantities)
         self._quantities = quantities
         noise = [
             spec.noise[quantity.name].in_unit(quantity.unit) if quantity.name in spec.noise else (0.0, 0.0, 0.0)
@@ -39,15 +47,25 @@ class Errors:
         self._ahead = Ahead(xp, self._draw_white, 3)
         self._keys: Array = None
         self._offset: Array = None
+        self._size: Array | None = None
 
-    def reset(self, keys: Array, rows: Array | None) -> None:
-        """Take stream keys, int64 (n, R), and draw the biases, for the engagements ``rows`` (indices; None for all)."""
+    def reset(self, keys: Array, rows: Array | None, roots: Array | None = None) -> None:
+        """Take stream keys, int64 (n, R), and draw the biases, for the engagements ``rows`` (indices; None for all).
+
+        ``roots`` are the episodes' root keys (R,): the sizes of the errors are drawn from them.
+        """
+        size: Array | None = None
+        if self._sizes is not None:
+            size = self._xp.stack([one.values(roots) if one is not None else keys * 0 + 1.0 for one in self._sizes])
+            size = size if self._slots is None else size[:, :, None]
+            self._size = put_rows(self._size, size, rows)
+            self._ahead.forget()
         if self._white.fields:
             self._keys = put_rows(self._keys, self._white.keys(streams.derive(keys, _WHITE)), rows)
             self._ahead.forget()
         if self._bias.fields:
             bias_keys = self._bias.keys(streams.derive(keys, _BIAS))
-            self._offset = put_rows(self._offset, self._bias.draw(bias_keys, 0), rows)
+            self._offset = put_rows(self._offset, self._bias.draw(bias_keys, 0, size), rows)
 
     @property
     def drawn(self) -> Errors | None:
@@ -55,7 +73,7 @@ class Errors:
         return self if self._erroneous else None
 
     def _draw_white(self, numbers: Array) -> Array:
-        return self._white.draw(self._keys, numbers)
+        return self._white.draw(self._keys, numbers, self._size)
 
     def apply(self, values: Array, sequence: Array) -> Array:
         """Return values (F, n, B) or (F, n, m, B) with their errors.
@@ -85,6 +103,17 @@ class Errors:
             values[field] = xp.clip(values[field], quantity.low, quantity.high)
 
 
+def noise_sizes(setting: SensorSetting, quantities: Sequence[Quantity]) -> list[Draw | None] | None:
+    """Return what the errors of each field are scaled by in each episode; None where the file draws nothing."""
+    path = f"{setting.path}.noise"
+    draws = [
+        draw_of(setting.engagement, f"{path}.{quantity.name}", setting.xp, setting.names)
+        or draw_of(setting.engagement, path, setting.xp, setting.names)
+        for quantity in quantities
+    ]
+    return draws if any(draw is not None for draw in draws) else None
+
+
 class _Draws:
     """Normal draws for the fields whose deviation is not zero, in pairs, all at once."""
 
@@ -108,8 +137,14 @@ class _Draws:
         """Return the key of each pair, int64 (pairs, n, R), from that of each agent, int64 (n, R)."""
         return self._xp.stack([streams.derive(keys, pair) for pair in self._pairs])
 
-    def draw(self, keys: Array, numbers: Array | int) -> Array:
-        """Return the errors, float64 (..., fields, n, m, B), or without m; numbers (B,), (K, 1, 1, 1) or an integer."""
+    def draw(self, keys: Array, numbers: Array | int, size: Array | None = None) -> Array:
+        """Return the errors, float64 (..., fields, n, m, B), or without m.
+
+        Args:
+            keys: of each pair, (pairs, n, B).
+            numbers: of the draws, (B,), (K, 1, 1, 1) or an integer.
+            size: factor of each of the F fields, (F, n, 1, B), or without m; None for 1.
+        """
         xp = self._xp
         first, second = streams.normal_pair(xp, keys, numbers)
         *lead, _, agents, batch = first.shape
@@ -124,6 +159,8 @@ class _Draws:
             axes = len(lead)
             order = (*range(axes), axes, axes + 2, axes + 1, axes + 3)
             draws = xp.permute_dims(draws, order)
+        if size is not None:
+            return draws * (self._deviations * (size if self._every_field else size[self.fields]))
         return draws * self._deviations
 
     def add(self, values: Array, errors: Array) -> None:

@@ -13,6 +13,7 @@ from pe_sim.sensors.scene import Scene
 from pe_sim.sensors.selection import target_indices
 from pe_sim.sensors.setting import SensorSetting, index_of
 from pe_sim.state import State
+from pe_sim.worlds.moved import DrawnObstacles, drawn_obstacles
 from pe_sim.worlds.obstacles import occluded
 
 
@@ -62,10 +63,11 @@ class DirectInstrument(Instrument):
         self._misses: Misses | None = None
         self._false_alarms: FalseAlarms | None = None
         self._solids: Any = ()
+        self._moved: DrawnObstacles | None = None
         self._slots: int | None = self._select(spec) if isinstance(spec, TargetSensorSpec) else None
         self._cast()
         quantities = sensor.quantities
-        self._errors = Errors(self._xp, quantities, spec, self._slots)
+        self._errors = Errors(self._xp, quantities, spec, self._slots, setting)
         self.width = len(quantities) * (1 if self._slots is None else self._slots)
         self._all_valid: Array = None
 
@@ -125,8 +127,15 @@ class DirectInstrument(Instrument):
         if rows is None:
             self._all_valid = xp.ones((self.width, len(self._setting.numbers), roots.shape[0]), dtype=xp.bool)
         self._sensor.reset(rows, self._all_valid.shape[2])
-        parts = [part for part in (self._errors.drawn, self._misses, self._false_alarms) if part is not None]
-        keys = self._setting.keys(roots) if parts else None
+        if rows is None and self._solids:
+            self._moved = drawn_obstacles(self._setting.engagement, self._solids, roots.shape[0], xp)
+        if self._moved is not None:
+            self._moved.redraw(roots, rows)
+        errors = self._errors.drawn
+        parts = [part for part in (self._misses, self._false_alarms) if part is not None]
+        keys = self._setting.keys(roots) if parts or errors is not None else None
+        if errors is not None:
+            errors.reset(keys, rows, roots)
         for part in parts:
             part.reset(keys, rows)
 
@@ -154,7 +163,8 @@ class DirectInstrument(Instrument):
             there = there[None] if isinstance(self._measured, slice) else there
             valid = there if valid is None else valid & there
         if self._solids:
-            hidden: Array = occluded(xp, self._solids, scene.own.position, scene.targets.position)
+            solids = self._solids if self._moved is None else self._moved.all()
+            hidden: Array = occluded(xp, solids, scene.own.position, scene.targets.position)
             valid = ~hidden if valid is None else valid & ~hidden
         if self._misses is not None:
             detected = self._misses.detected(scene, sequence)

@@ -131,7 +131,7 @@ class _Senders:
         self._xp = xp
         self._index = index_of(agents)
         self._keys_of = SensorSetting(engagement, role, setting.sensor, numbers, xp)
-        self._pose = Errors(xp, SharedTracks.quantities, spec, None)
+        self._pose = Errors(xp, SharedTracks.quantities, spec, None, self._keys_of)
         self._timing = SensorTiming(engagement, role, spec.source, agents, xp)
         self.instrument: Instrument = registry.lookup("pe_sim.sensors", shared.spec.kind).instrument(shared)
         self.width = len(SharedTracks.quantities) + self.instrument.width
@@ -140,7 +140,7 @@ class _Senders:
         """Take the keys of new episodes."""
         self._timing.reset(roots, rows)
         self.instrument.reset(roots, rows)
-        self._pose.reset(self._keys_of.keys(roots), rows)
+        self._pose.reset(self._keys_of.keys(roots), rows, roots)
 
     def messages(
         self, state: State, alive: Array, stamp: Array, sequence: Array, taken: Array | None

@@ -72,12 +72,14 @@ class World(ABC):
     Attributes:
         name: name under which the engagement file selects it.
         Parameters: its section of the engagement file.
+        movable: whether its arena and obstacles can be drawn anew for every episode.
         state: the canonical state after the last tick, written in place by :meth:`step`.
         failed: agents whose motion ended by itself (crash, overstress), (N, B) bool, or None where that cannot happen.
     """
 
     name: ClassVar[str]
     Parameters: ClassVar[type[WorldSpec]] = WorldSpec
+    movable: ClassVar[bool] = False
 
     state: State
     failed: Array | None = None

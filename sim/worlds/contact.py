@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from pe_sim.arrays import Array, Vector
 from pe_sim.worlds.arena import Reaction
 from pe_sim.worlds.edges import Edges
 from pe_sim.worlds.fleet import RESTITUTION, Fleet
+from pe_sim.worlds.moved import DrawnObstacles
 from pe_sim.worlds.solid import Obstacle
 from pe_sim.worlds.watch import Watch
 
@@ -44,13 +46,15 @@ class Solids:
         dimensions: 2 or 3.
         fleet: the agents.
         edges: the arena, None where it is open.
+        moved: shifts and sizes of the obstacles in each engagement, where the file draws any.
 
     Attributes:
         watch: which agents are near an obstacle.
     """
 
     def __init__(
-        self, obstacles: Sequence[Obstacle], reaction: Reaction, dimensions: int, fleet: Fleet, edges: Edges | None
+        self, obstacles: Sequence[Obstacle], reaction: Reaction, dimensions: int, fleet: Fleet, edges: Edges | None,
+        moved: DrawnObstacles | None = None,
     ) -> None:
         self._xp = fleet.xp
         self._fleet = fleet
@@ -58,12 +62,15 @@ class Solids:
         self._obstacles = obstacles if edges is None else edges.attached(obstacles)
         self._reaction: Reaction = reaction
         self._dimensions = dimensions
+        self._moved = moved
         # An obstacle is thin if an agent may get through it in one tick.
         greatest = float(self._xp.max(self._xp.asarray(fleet.step)))
         pieces = [piece_length(obstacle) for obstacle in self._obstacles]
+        if moved is not None:
+            pieces = [piece * moved.least_size(number) for number, piece in enumerate(pieces)]
         self._pieces = [piece if piece < greatest else math.inf for piece in pieces]
         circles = self._xp.asarray([o.surrounding_circle() for o in self._obstacles], dtype=self._xp.float64)
-        self._circles = (circles[:, 0:1], circles[:, 1:2], circles[:, 2:3])
+        self._circles = circles
         self.watch = Watch(fleet)
 
     def keep_out(self, at: Array, start: list[Array]) -> None:
@@ -72,14 +79,14 @@ class Solids:
         agent = fleet.agent(at)
         place = fleet.places(at)
         radius, step = fleet.of(fleet.radius, agent), fleet.of(fleet.step, agent)
-        clear = self._bounds(place) - radius
+        clear = self._bounds(at, place) - radius
         piece, doubtful = xp.full(at.shape, math.inf, dtype=xp.float64), at < 0
-        near: list[Obstacle] = []
+        near: list[int] = []
         # Turned back by one obstacle, an agent stays within a tick's way of its start, two of where it is now.
         within = xp.any(clear < 2.0 * step, axis=1)
         for number in xp.nonzero(within)[0].tolist():
-            obstacle, own_piece = self._obstacles[number], self._pieces[number]
-            near.append(obstacle)
+            obstacle, own_piece = self._obstacle(number, at), self._pieces[number]
+            near.append(number)
             own = obstacle.clearance(xp, (place[0], place[1], place[2])) - radius
             clear[number] = own
             if own_piece < math.inf:
@@ -98,13 +105,23 @@ class Solids:
                 nearest[here] = xp.where(touched, 0.0, nearest.take(here))
         self.watch.rest(at, agent, nearest)
 
-    def _bounds(self, place: list[Array]) -> Array:
+    def _obstacle(self, number: int, at: Array) -> Any:
+        """Return an obstacle as the agents in some places meet it."""
+        if self._moved is None:
+            return self._obstacles[number]
+        return self._moved.of(number, at % self._fleet.batch, self._obstacles[number])
+
+    def _bounds(self, at: Array, place: list[Array]) -> Array:
         """Return at most the distance from each place to each obstacle [m], (K, M): to the circles around them."""
-        x, y, radius = self._circles
+        circles = self._circles
+        if self._moved is None:
+            x, y, radius = circles[:, 0:1], circles[:, 1:2], circles[:, 2:3]
+        else:
+            x, y, radius = self._moved.circles(circles, at % self._fleet.batch)
         dx, dy = place[0] - x, place[1] - y
         return self._xp.sqrt(dx * dx + dy * dy) - radius
 
-    def _inside(self, agent: Array, near: list[Obstacle], place: list[Array], among: Array) -> Array:
+    def _inside(self, agent: Array, near: list[Any], place: list[Array], among: Array) -> Array:
         """Return who of ``among`` overlaps an obstacle."""
         xp, fleet = self._xp, self._fleet
         reach = fleet.of(fleet.radius, agent) + TOUCH
@@ -117,10 +134,11 @@ class Solids:
         return inside & among
 
     def _walk(
-        self, at: Array, near: list[Obstacle], place: list[Array], way: list[Array], piece: Array
+        self, at: Array, numbers: list[int], place: list[Array], way: list[Array], piece: Array
     ) -> Array | None:
         """Go along ``way`` in pieces, write where it ends; return who touched something, None for nobody."""
         xp, fleet = self._xp, self._fleet
+        near = [self._obstacle(number, at) for number in numbers]
         agent = fleet.agent(at)
         length = xp.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
         pieces = xp.clip(xp.ceil(length / piece), 1.0, float(MOST_PIECES))
@@ -129,11 +147,11 @@ class Solids:
         for number in range(int(xp.max(pieces))):
             going = number < pieces
             new = [p + xp.where(going, w, 0.0) for p, w in zip(place, way, strict=True)]
-            new = new if self._edges is None else self._edges.clipped(agent, new)
+            new = new if self._edges is None else self._edges.clipped(at, agent, new)
             hit = self._answer(at, near, new, way, going)
             if hit is not None:
                 touched = hit if touched is None else touched | hit
-                new = new if self._edges is None else self._edges.clipped(agent, new)
+                new = new if self._edges is None else self._edges.clipped(at, agent, new)
                 stuck = self._inside(agent, near, new, hit)
                 if xp.any(stuck):
                     new = [xp.where(stuck, p, n) for p, n in zip(place, new, strict=True)]
@@ -149,7 +167,7 @@ class Solids:
         return touched
 
     def _answer(
-        self, at: Array, near: list[Obstacle], place: list[Array], way: list[Array], going: Array
+        self, at: Array, near: list[Any], place: list[Array], way: list[Array], going: Array
     ) -> Array | None:
         """Set agents that are inside an obstacle back, changing ``place`` and ``way``; return which, None for none."""
         xp, fleet = self._xp, self._fleet

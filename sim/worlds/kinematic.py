@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,9 +18,11 @@ from pe_sim.worlds.base import Command, World, WorldSpec
 from pe_sim.worlds.collisions import CollisionKind, Collisions
 from pe_sim.worlds.contact import Solids
 from pe_sim.worlds.dynamics.base import Dynamics, Setting
+from pe_sim.worlds.dynamics.limits import Limits, draws_of, extremes
 from pe_sim.worlds.edges import Edges
 from pe_sim.worlds.fleet import Body, Fleet
 from pe_sim.worlds.kinematic_check import check_kinematic
+from pe_sim.worlds.moved import DrawnArena, drawn_obstacles
 from pe_sim.worlds.obstacles import Obstacle, read_obstacles
 from pe_sim.worlds.placement import StartPlaces, agent_keys, agent_names
 from pe_sim.worlds.wind import Wind, WindField
@@ -70,6 +74,7 @@ class KinematicWorld(World):
 
     name: ClassVar[str] = "kinematic"
     Parameters: ClassVar[type[WorldSpec]] = KinematicSpec
+    movable: ClassVar[bool] = True
 
     def __init__(self, engagement: Engagement, batch: int, xp: Any) -> None:
         super().__init__(engagement, batch, xp)
@@ -79,6 +84,7 @@ class KinematicWorld(World):
         self._setting = Setting(spec.dimensions, seconds(spec.tick), batch, xp)
         agents = len(engagement.agents)
         models = [model_of(role.dynamics) for role in engagement.roles.values()]
+        self._limits: list[Limits] = []
         self._memory = xp.zeros((max(model.memory_size for model in models), agents, batch), dtype=xp.float64)
         self._groups = [self._group(roles) for roles in _neighbours(engagement)]
         self._bodies = self._make_bodies()
@@ -87,16 +93,24 @@ class KinematicWorld(World):
         movers = [(group.first, group.last, group.model) for group in self._groups]
         fleet = Fleet(self._bodies, movers, self.state.block, self.failed, xp)
         self._fleet = fleet
-        self._edges = None if spec.arena.edge == "open" else Edges(spec.arena, spec.dimensions, fleet)
+        self._arena: DrawnArena | None = None
+        if "world.arena" in engagement.randomise:
+            self._arena = DrawnArena(engagement, spec.arena, spec.dimensions, batch, xp)
+        self._moved = drawn_obstacles(engagement, spec.obstacles, batch, xp)
+        self._edges = None if spec.arena.edge == "open" else Edges(spec.arena, spec.dimensions, fleet, self._arena)
         self._solids: Solids | None = None
         if spec.obstacles:
-            self._solids = Solids(spec.obstacles, spec.reaction, spec.dimensions, fleet, self._edges)
+            self._solids = Solids(spec.obstacles, spec.reaction, spec.dimensions, fleet, self._edges, self._moved)
         self._collisions: Collisions | None = None
         radii: list[float] | None = None
         if spec.collisions != "off":
             radii = [body.radius for body in self._bodies]
             self._collisions = Collisions(spec.collisions, radii, self._setting.tick, fleet)
-        self._start, self._start_motion = self._start_boxes(), self._start_motions()
+        self._start_limits = self._start_boxes()
+        low, high = (xp.asarray(np.asarray(corner)[:, None, None]) for corner in (spec.arena.low, spec.arena.high))
+        self._start = self._start_in(low, high, slice(None))
+        self._start_motion = self._start_motions()
+        self._fresh: Array = xp.arange(batch, dtype=xp.int64)
         self._starts = StartPlaces(engagement, xp, self._propose, radii)
         self._names = agent_names(engagement, xp)
         self._radius = xp.asarray([body.radius for body in self._bodies], dtype=xp.float64)[:, None]
@@ -118,6 +132,10 @@ class KinematicWorld(World):
         """Draw start positions clear of obstacles, headings and speeds."""
         xp = self.xp
         where = slice(None) if rows is None else rows
+        for drawn in (*self._limits, self._arena, self._moved):
+            if drawn is not None:
+                drawn.redraw(keys, rows)
+        self._fresh = xp.arange(self.batch, dtype=xp.int64) if rows is None else rows
         places = self._starts.draw(keys)
         for axis in range(3):
             self.state.block[axis][:, where] = places[axis]
@@ -168,41 +186,48 @@ class KinematicWorld(World):
         drift = None
         if self._spec.wind is not None and any(exposure):
             drift = xp.zeros((3, last - first, self.batch), dtype=xp.float64)
-        model = model_of(specs[0])(
-            specs, self.state.block[:, first:last], self._memory[:, first:last], drift, self._setting
-        )
-        return Group(spans, model, exposure, self._setting)
+        setting = self._setting
+        if any(draws_of(engagement, role, xp) for role in roles):
+            self._limits.append(Limits(engagement, roles, self.batch, xp))
+            setting = replace(setting, limits=self._limits[-1])
+        model = model_of(specs[0])(specs, self.state.block[:, first:last], self._memory[:, first:last], drift, setting)
+        return Group(spans, model, exposure, setting)
 
     def _make_bodies(self) -> list[Body]:
         air = 0.0 if self._spec.wind is None else self._spec.wind.greatest
         bodies = []
-        for role in self.engagement.roles.values():
+        for name, role in self.engagement.roles.items():
             spec: Any = role.dynamics
             model = model_of(spec)
+            top = max(model.top_speed(end) for end in extremes(spec, draws_of(self.engagement, name, self.xp)))
             # A hair more than the greatest way, so that rounding never makes an agent arrive unseen.
-            step = (model.top_speed(spec) + spec.wind * air) * self._setting.tick * (1.0 + 1e-9) + 1e-9
+            step = (top + spec.wind * air) * self._setting.tick * (1.0 + 1e-9) + 1e-9
             bodies += [Body(spec.radius, step, model.planar)] * role.count
         return bodies
 
-    def _start_boxes(self) -> tuple[Array, Array]:
-        """Return lower corner and extent of the box that each agent starts in [m], float64 (3, N, 1)."""
-        xp, arena = self.xp, self._spec.arena
-        low, span = [], []
+    def _start_boxes(self) -> tuple[Array, Array, Array]:
+        """Return the file's own limits of the box that each agent starts in, and its distance from the arena's faces.
+
+        All are in metres, float64 (3, N, 1); a limit that the file does not give is infinite.
+        """
+        xp, low, high, margin = self.xp, [], [], []
         for agent, name in enumerate(self.engagement.agents):
             role = self.engagement.role_of(name)
-            start, radius = self.engagement.roles[role].start, self._bodies[agent].radius
-            first, last = list(arena.low), list(arena.high)
-            for axis in range(self._spec.dimensions):
-                first[axis], last[axis] = first[axis] + radius, last[axis] - radius
-            if start.points is not None:
-                first = last = list(start.points[agent - self.engagement.role_ranges[role][0]])
-            if start.low is not None:
-                first = [max(a, b) for a, b in zip(first, start.low, strict=True)]
-            if start.high is not None:
-                last = [min(a, b) for a, b in zip(last, start.high, strict=True)]
-            low.append(first)
-            span.append([b - a for a, b in zip(first, last, strict=True)])
-        return xp.asarray(np.asarray(low).T[:, :, None].copy()), xp.asarray(np.asarray(span).T[:, :, None].copy())
+            start = self.engagement.roles[role].start
+            point = None if start.points is None else start.points[agent - self.engagement.role_ranges[role][0]]
+            least, most = [start.low, point], [start.high, point]
+            low.append([max([-math.inf, *(corner[axis] for corner in least if corner)]) for axis in range(3)])
+            high.append([min([math.inf, *(corner[axis] for corner in most if corner)]) for axis in range(3)])
+            radius = 0.0 if point else self._bodies[agent].radius
+            margin.append([radius if axis < self._spec.dimensions else 0.0 for axis in range(3)])
+        first, last, gap = (xp.asarray(np.asarray(part).T[:, :, None].copy()) for part in (low, high, margin))
+        return first, last, gap
+
+    def _start_in(self, low: Array, high: Array, agents: slice) -> tuple[Array, Array]:
+        """Return lower corner and extent of the boxes that agents start in [m], for arenas with corners (3, 1, R)."""
+        least, most, margin = (part[:, agents] for part in self._start_limits)
+        first = self.xp.maximum(low + margin, least)
+        return first, self.xp.minimum(high - margin, most) - first
 
     def _start_motions(self) -> list[tuple[Array, Array]]:
         """Return least value and range of the headings [rad] and of the speeds [m/s] at the start, (N, 1)."""
@@ -214,11 +239,17 @@ class KinematicWorld(World):
         return out
 
     def _propose(self, agents: slice, keys: Array, attempt: Any) -> Vector:
-        xp, spec, (low, span) = self.xp, self._spec, self._start
-        x, y, z = (
-            low[axis, agents] + span[axis, agents] * streams.uniform(xp, keys, attempt, axis) for axis in range(3)
-        )
-        for obstacle in spec.obstacles:
+        xp, spec = self.xp, self._spec
+        low, span = (part[:, agents] for part in self._start)
+        rows: Array | None = None
+        if self._arena is not None or self._moved is not None:
+            rows = self._fresh if self._starts.rows is None else self._fresh.take(self._starts.rows)
+        if self._arena is not None:
+            least, most = (xp.take(corner, rows, axis=1)[:, None] for corner in (self._arena.low, self._arena.high))
+            low, span = self._start_in(least, most, agents)
+        x, y, z = (low[axis] + span[axis] * streams.uniform(xp, keys, attempt, axis) for axis in range(3))
+        for number, said in enumerate(spec.obstacles):
+            obstacle = said if self._moved is None else self._moved.of(number, rows)
             # The clearance may be too small beside a corner: a place there is not drawn, which harms nobody.
             x = xp.where(obstacle.clearance(xp, (x, y, z)) > self._radius[agents], x, xp.nan)
         return (x, y, z)
@@ -260,6 +291,8 @@ class Group:
         for role, first, last in self._roles:
             command = commands[role]
             values[:, first:last] = command.values
+            for place, ratio in model.stretch:
+                values[place, first:last] *= ratio[first:last]
             if command.mode is not None:
                 self._apply_modes(command.mode, first, last)
         if wind is not None and model.drift is not None:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from pe_sim import registry
 from pe_sim.arrays import Array, Vector
 from pe_sim.errors import PluginError
+from pe_sim.worlds.moved import Displaced
 from pe_sim.worlds.shapes import Box, Circle, Cylinder, Polygon, Sphere, Wall
 from pe_sim.worlds.solid import Obstacle
 
@@ -23,7 +24,7 @@ Cell = tuple[int, int]
 """A blocked cell (i, j) of the grid world: a box of one metre around (i, j), of unlimited height."""
 
 
-def blocks(xp: Any, obstacle: Obstacle | Cell, p: Vector, q: Vector) -> Array:
+def blocks(xp: Any, obstacle: Obstacle | Displaced | Cell, p: Vector, q: Vector) -> Array:
     """Return whether an obstacle stands in the straight line from ``p`` to ``q`` [m; world].
 
     Args:
@@ -35,13 +36,13 @@ def blocks(xp: Any, obstacle: Obstacle | Cell, p: Vector, q: Vector) -> Array:
     Returns:
         bool, of the common shape. Touching the surface does not block.
     """
-    if not isinstance(obstacle, Obstacle):
+    if isinstance(obstacle, tuple):
         i, j = obstacle
         obstacle = Box(low=(i - 0.5, j - 0.5), high=(i + 0.5, j + 0.5))
     return obstacle.blocks(xp, p, q)
 
 
-def occluded(xp: Any, obstacles: Iterable[Obstacle | Cell], p: Vector, q: Vector) -> Array | None:
+def occluded(xp: Any, obstacles: Iterable[Obstacle | Displaced | Cell], p: Vector, q: Vector) -> Array | None:
     """Return whether any obstacle stands in the straight line from ``p`` to ``q``; None where there are no obstacles.
 
     For a world's obstacles pass ``engagement.world.obstacles``. Arguments as for :func:`blocks`.
@@ -55,17 +56,17 @@ def occluded(xp: Any, obstacles: Iterable[Obstacle | Cell], p: Vector, q: Vector
     return seen
 
 
-def _is_aside(xp: Any, obstacle: Obstacle | Cell, p: Vector, q: Vector) -> bool:
+def _is_aside(xp: Any, obstacle: Obstacle | Displaced | Cell, p: Vector, q: Vector) -> bool:
     """Return whether all lines lie to one side of the square around an obstacle's circle.
 
     Asked only for a few lines, as one engagement has them: among many, one comes near.
     """
     if math.prod(p[0].shape) > FEW_LINES:
         return False
-    if isinstance(obstacle, Obstacle):
-        x, y, radius = obstacle.surrounding_circle()
-    else:
+    if isinstance(obstacle, tuple):
         x, y, radius = float(obstacle[0]), float(obstacle[1]), 0.75
+    else:
+        x, y, radius = obstacle.surrounding_circle()
     for middle, a, b in ((x, p[0], q[0]), (y, p[1], q[1])):
         low, high = middle - radius, middle + radius
         if (xp.all(a < low) and xp.all(b < low)) or (xp.all(a > high) and xp.all(b > high)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pe_sim import streams
 from pe_sim.arrays import Array, Vector
+from pe_sim.draws import draw_of
 from pe_sim.errors import EngagementError
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5000
 """Draws per agent, at least, before a start is called impossible."""
+
+START_DISTANCE, SEPARATION = "world.min_start_distance", "world.min_separation"
+DISTANCES = {START_DISTANCE, SEPARATION}
+"""Paths of the least distances at the start."""
 
 FEW, MANY = 4, 64
 """Draws made at once for agents whose first place was not good: so many at first, up to so many later."""
@@ -33,6 +38,10 @@ class StartPlaces:
         xp: array namespace.
         propose: what draws positions; the first that is free and far enough from the agents before it is taken.
         radii: of bodies that must not overlap at the start [m]; None where they may.
+
+    Attributes:
+        rows: which of the engagements being drawn the positions asked for now belong to, indices (R,), for a world
+            whose own parameters differ between engagements; None for all of them in order.
     """
 
     def __init__(
@@ -43,6 +52,8 @@ class StartPlaces:
         self._propose = propose
         self._names = agent_names(engagement, xp)
         self._least = _least_distances(engagement, xp, radii)
+        self._drawn = DrawnDistances(engagement, xp, radii) if DISTANCES & set(engagement.randomise) else None
+        self.rows: Array | None = None
 
     def draw(self, keys: Array) -> Array:
         """Return a start position for every agent, float64 (3, N, R), from root keys (R,).
@@ -52,6 +63,9 @@ class StartPlaces:
         """
         xp = self._xp
         key = agent_keys(keys, "start", self._names)
+        self.rows = None
+        if self._drawn is not None:
+            self._least = self._drawn.values(keys)
         places = xp.stack(list(self._propose(slice(0, len(key)), key, 0)))
         for agent in range(len(key)):
             good = _far_enough(xp, places[:, agent], places[:, :agent], self._least[agent])
@@ -68,9 +82,11 @@ class StartPlaces:
             others = places[:, :agent][:, :, rows][:, :, None]
             numbers = xp.arange(first, first + count, dtype=xp.int64)[:, None] + xp.zeros((1, many), dtype=xp.int64)
             keys = key.take(rows) + numbers * 0
+            self.rows = xp.reshape(rows + numbers * 0, (-1,))
             drawn = self._propose(slice(agent, agent + 1), keys.reshape(1, -1), numbers.reshape(1, -1))
             place = xp.stack([part.reshape(count, many) for part in drawn])
-            good = _far_enough(xp, place, others, self._least[agent])
+            least = self._least[agent] if self._drawn is None else self._least[agent][:, None, rows]
+            good = _far_enough(xp, place, others, least)
             found = xp.any(good, axis=0)
             taken = xp.nonzero(found)[0]
             number = xp.argmax(xp.astype(good, xp.int8), axis=0)
@@ -137,14 +153,44 @@ def _least_distances(engagement: Engagement, xp: Any, radii: Sequence[float] | N
     return out
 
 
+class DrawnDistances:
+    """Least distances at the start that are drawn for every episode."""
+
+    def __init__(self, engagement: Engagement, xp: Any, radii: Sequence[float] | None) -> None:
+        self._xp = xp
+        self._teams = engagement.teams
+        self._radii = radii
+        world = engagement.world
+        self._start = (world.min_start_distance, draw_of(engagement, START_DISTANCE, xp))
+        self._separation = (world.min_separation, draw_of(engagement, SEPARATION, xp))
+
+    def values(self, keys: Array) -> list[Array]:
+        """Return, for each agent, how far it must start from each agent before it [m], (k, R), for root keys (R,)."""
+        xp = self._xp
+        flat = xp.zeros(keys.shape, dtype=xp.float64)
+        start, separation = (
+            flat + said if draw is None else draw.values(keys) for said, draw in (self._start, self._separation)
+        )
+        out = []
+        for agent, team in enumerate(self._teams):
+            least = []
+            for other, rival in enumerate(self._teams[:agent]):
+                far = separation if rival == team else xp.maximum(separation, start)
+                if self._radii is not None:
+                    far = xp.clip(far, self._radii[agent] + self._radii[other], None)
+                least.append(far)
+            out.append(xp.stack(least) if least else flat[None][:0])
+        return out
+
+
 def _far_enough(xp: Any, place: Array, others: Array, least: Array) -> Array:
-    """Return where a place (3, ...) is free and farther than ``least`` (k,) from k others (3, k, ...)."""
+    """Return where a place (3, ...) is free and farther than ``least``, (k,) or (k, ...), from k others (3, k, ...)."""
     free = ~xp.isnan(place[0])
     if not len(least):
         return free
     away = others - place[:, None]
     away *= away
     squared = away[0] + away[1] + away[2]
-    limit = least.reshape(-1, *([1] * (len(squared.shape) - 1)))
+    limit = least if least.ndim > 1 else least.reshape(-1, *([1] * (len(squared.shape) - 1)))
     # Strictly farther, so that a least distance of 0 still forbids two agents on one spot.
     return free & xp.all(squared > limit * limit, axis=0)

@@ -55,6 +55,12 @@ class Airplane(Dynamics):
     name: ClassVar[str] = "airplane"
     Parameters: ClassVar[type[DynamicsSpec]] = AirplaneSpec
     memory_size: ClassVar[int] = 4
+    drawable: ClassVar[tuple[str, ...]] = (
+        "min_speed", "max_speed", "max_acceleration", "max_turn_rate", "max_climb_angle", "max_pitch_rate",
+    )
+    full_command: ClassVar[dict[str, str]] = {
+        "speed": "max_speed", "turn_rate": "max_turn_rate", "climb_angle": "max_climb_angle",
+    }
     driven: ClassVar[bool] = True
 
     def prepare(self) -> None:
@@ -95,7 +101,7 @@ class Airplane(Dynamics):
     def reset(self, heading: Array, speed: Array, where: Any) -> None:
         """Begin in level flight along the heading."""
         xp = self.xp
-        speed = xp.clip(speed, self._min_speed, self._max_speed)
+        speed = xp.clip(speed, self.limit_at(self._min_speed, where), self.limit_at(self._max_speed, where))
         sine, cosine = xp.sin(0.5 * heading) + 0.0, xp.cos(0.5 * heading)
         for i, part in enumerate((speed, speed * 0.0, sine, cosine)):
             self.memory[i][:, where] = part

@@ -18,6 +18,7 @@ from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array, Vector, dot, rotate, rotate_back
 from pe_sim.quantities import Length, Ratio
 from pe_sim.worlds.base import DynamicsSpec
+from pe_sim.worlds.dynamics.limits import Limits
 
 UNLIMITED = 1e6
 """A limit at or above this is no limit, and is not computed."""
@@ -44,12 +45,14 @@ class Setting:
         tick: length of a tick [s].
         batch: number of engagements B.
         xp: array namespace.
+        limits: limits of the agents that are drawn for every episode; None where the file draws none.
     """
 
     dimensions: int
     tick: float
     batch: int
     xp: Any
+    limits: Limits | None = None
 
 
 class Dynamics(ABC):
@@ -63,6 +66,10 @@ class Dynamics(ABC):
         memory: the agents' part of the models' own memory, a view (>= memory_size, n, B).
         drift: what the wind adds to each agent's velocity in this tick [m/s; world], (3, n, B); None without wind.
         setting: where they move.
+
+    Attributes:
+        extremes: sections of the file between whose limits those of all agents lie.
+        stretch: (place of an action value, drawn limit over the file's, (n, B)) where the limit is drawn.
     """
 
     name: ClassVar[str]
@@ -73,6 +80,11 @@ class Dynamics(ABC):
     """Whether the agents keep their height in three dimensions too."""
     driven: ClassVar[bool] = False
     """Whether a speed along the heading is what the agents remember of their velocity."""
+    drawable: ClassVar[tuple[str, ...]] = ()
+    """Keys of the section that can be drawn for every episode: those that reach the motion through :meth:`each`."""
+    full_command: ClassVar[dict[str, str]] = {}
+    """Action value -> key of the section that bounds it. What can be commanded stays what the file says; where the key
+    is drawn, full command is the drawn limit."""
 
     def __init__(
         self, specs: Sequence[Any], block: Array, memory: Array, drift: Array | None, setting: Setting
@@ -87,6 +99,9 @@ class Dynamics(ABC):
         self.flat = _flat(block)
         self._flat_drift = None if drift is None else _flat(drift)
         self.flat_memory = _flat(memory)
+        self._limits = setting.limits
+        self.extremes = self.specs if self._limits is None else self._limits.extremes
+        self.stretch = self._stretch()
         self.prepare()
 
     @abstractmethod
@@ -135,7 +150,10 @@ class Dynamics(ABC):
         """
 
     def each(self, limit: Callable[[Any], float]) -> Any:
-        """Return a limit of each agent: a float where all have the same, else float64 (n, 1)."""
+        """Return a limit of each agent: a float where all have the same, else float64 (n, 1); (n, B) where drawn."""
+        drawn = None if self._limits is None else self._limits.each(limit)
+        if drawn is not None:
+            return drawn
         values = [float(limit(spec)) for spec in self.specs]
         if len(set(values)) == 1:
             return values[0]
@@ -143,7 +161,24 @@ class Dynamics(ABC):
 
     def greatest(self, limit: Callable[[Any], float]) -> float:
         """Return the greatest limit of any agent."""
-        return max(float(limit(spec)) for spec in self.specs)
+        return max(float(limit(spec)) for spec in self.extremes)
+
+    def limit_at(self, limit: Any, where: Any) -> Any:
+        """Return a limit (see :meth:`each`) in the engagements ``where``."""
+        return limit[:, where] if not isinstance(limit, float) and limit.shape[1] > 1 else limit
+
+    def _stretch(self) -> list[tuple[int, Array]]:
+        """Return (place of an action value, drawn limit over the file's) where the limit is drawn."""
+        if self._limits is None or not self._limits.drawn & set(self.full_command.values()):
+            return []
+        names = self.action_spec(self.specs[0], self.dimensions).names
+        ratios = {
+            key: self.each(lambda spec, key=key: getattr(spec, key) / getattr(spec.said, key))  # type: ignore[misc]
+            for key in dict.fromkeys(self.full_command.values())
+            if key in self._limits.drawn
+        }
+        places = [(place, self.full_command.get(name)) for place, name in enumerate(names)]
+        return [(place, ratios[key]) for place, key in places if key in ratios]
 
     def ground_velocity(self, at: Array) -> Vector:
         """Return the velocity over ground of some agents [m/s; world], (M,)."""

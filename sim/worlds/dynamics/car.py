@@ -51,6 +51,8 @@ class Car(Planar):
     name: ClassVar[str] = "car"
     Parameters: ClassVar[type[DynamicsSpec]] = CarSpec
     memory_size: ClassVar[int] = 2
+    drawable: ClassVar[tuple[str, ...]] = ("max_speed", "max_acceleration", "max_steering", "max_steering_rate")
+    full_command: ClassVar[dict[str, str]] = {"acceleration": "max_acceleration", "steering": "max_steering"}
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""
@@ -61,7 +63,7 @@ class Car(Planar):
         self._max_steering = self.each(lambda spec: spec.max_steering)
         self._max_swing = self.each(lambda spec: spec.max_steering_rate * self.tick)
         self._inverse_wheelbase = self.each(lambda spec: 1.0 / spec.wheelbase)
-        self._swing_limited = any(spec.max_steering_rate < UNLIMITED for spec in self.specs)
+        self._swing_limited = any(spec.max_steering_rate < UNLIMITED for spec in self.extremes)
 
     def turn_in_tick(self, spec: Any) -> float:
         """Return the greatest angle that a car turns in a tick [rad]."""
@@ -81,9 +83,9 @@ class Car(Planar):
         """The greatest speed it may have, ahead or back [m/s]."""
         return float(max(abs(spec.min_speed), spec.max_speed))
 
-    def start_speed(self, speed: Array) -> Array:
+    def start_speed(self, speed: Array, where: Any) -> Array:
         """At most the greatest speed."""
-        return self.xp.clip(speed, self._min_speed, self._max_speed)
+        return self.xp.clip(speed, self.limit_at(self._min_speed, where), self.limit_at(self._max_speed, where))
 
     def coast_values(self) -> Array:
         """No acceleration, wheels straight."""

@@ -34,12 +34,14 @@ class DoubleIntegrator(Dynamics):
     name: ClassVar[str] = "double_integrator"
     Parameters: ClassVar[type[DynamicsSpec]] = DoubleIntegratorSpec
     memory_size: ClassVar[int] = 3
+    drawable: ClassVar[tuple[str, ...]] = ("max_speed", "max_acceleration")
+    full_command: ClassVar[dict[str, str]] = dict.fromkeys("xyz", "max_acceleration")
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""
         self._max_speed = self.each(lambda spec: spec.max_speed)
         self._max_acceleration = self.each(lambda spec: spec.max_acceleration)
-        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.specs)
+        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.extremes)
         self._velocity = (self.block[7:10] if self.drift is None else self.memory)[: self.dimensions]
 
     @classmethod

@@ -30,6 +30,8 @@ class DubinsCar(Planar):
 
     name: ClassVar[str] = "dubins_car"
     Parameters: ClassVar[type[DynamicsSpec]] = DubinsCarSpec
+    drawable: ClassVar[tuple[str, ...]] = ("speed", "max_turn_rate")
+    full_command: ClassVar[dict[str, str]] = {"turn_rate": "max_turn_rate"}
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""
@@ -49,9 +51,9 @@ class DubinsCar(Planar):
         """Its speed [m/s]."""
         return float(spec.speed)
 
-    def start_speed(self, speed: Array) -> Array:
+    def start_speed(self, speed: Array, where: Any) -> Array:
         """Its speed."""
-        return speed * 0.0 + self._speed
+        return speed * 0.0 + self.limit_at(self._speed, where)
 
     def coast_values(self) -> Array:
         """Straight on."""

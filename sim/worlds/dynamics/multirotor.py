@@ -39,6 +39,9 @@ class Multirotor(Platform):
 
     name: ClassVar[str] = "multirotor"
     Parameters: ClassVar[type[DynamicsSpec]] = MultirotorSpec
+    drawable: ClassVar[tuple[str, ...]] = (
+        "max_speed", "max_yaw_rate", "time_constant", "max_acceleration", "max_tilt",
+    )
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""
@@ -49,9 +52,9 @@ class Multirotor(Platform):
         self._reach = self.each(_reach(dt))
         self._max_change = self.each(lambda spec: spec.max_acceleration * dt)
         self._max_level_change = self.each(lambda spec: GRAVITY * math.tan(spec.max_tilt) * dt)
-        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.specs)
+        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.extremes)
         # Tilt matters only where it allows less than the greatest acceleration does.
-        self._tilt_limited = any(GRAVITY * math.tan(s.max_tilt) < s.max_acceleration for s in self.specs)
+        self._tilt_limited = any(GRAVITY * math.tan(s.max_tilt) < s.max_acceleration for s in self.extremes)
 
     def follow(self, wish: Array) -> Array:
         """First-order lag: v' = v + (1 - exp(-dt/tau)) (u - v), p' = p + u dt - tau (v' - v), the exact solution.

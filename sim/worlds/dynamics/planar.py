@@ -47,14 +47,14 @@ class Planar(Level):
         """Return what the tick brings: way along the path [m], angle turned [rad]; speed and turn rate at its end."""
 
     @abstractmethod
-    def start_speed(self, speed: Array) -> Array:
-        """Return the speed that agents begin with where the file asks for ``speed`` [m/s]."""
+    def start_speed(self, speed: Array, where: Any) -> Array:
+        """Return the speed that agents begin with where the file asks for ``speed`` [m/s], (n, R), in ``where``."""
 
     def reset(self, heading: Array, speed: Array, where: Any) -> None:
         """Begin along the heading."""
         xp = self.xp
         half = 0.5 * heading
-        speed = self.start_speed(speed)
+        speed = self.start_speed(speed, where)
         self.memory[:, :, where] = 0.0
         self.memory[0][:, where] = speed
         for i, part in enumerate((0.0, 0.0, xp.sin(half) + 0.0, xp.cos(half), speed, 0.0, 0.0, 0.0, 0.0, 0.0), start=3):

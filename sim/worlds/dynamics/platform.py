@@ -37,6 +37,10 @@ class Platform(Level):
 
     Parameters: ClassVar[type[DynamicsSpec]] = PlatformSpec
     memory_size: ClassVar[int] = 5
+    drawable: ClassVar[tuple[str, ...]] = ("max_speed", "max_yaw_rate")
+    full_command: ClassVar[dict[str, str]] = {
+        "x": "max_speed", "y": "max_speed", "z": "max_speed", "yaw_rate": "max_yaw_rate",
+    }
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""

@@ -42,6 +42,8 @@ class Unicycle(Planar):
 
     name: ClassVar[str] = "unicycle"
     Parameters: ClassVar[type[DynamicsSpec]] = UnicycleSpec
+    drawable: ClassVar[tuple[str, ...]] = ("max_speed", "max_acceleration", "max_turn_rate")
+    full_command: ClassVar[dict[str, str]] = {"speed": "max_speed", "turn_rate": "max_turn_rate"}
 
     def prepare(self) -> None:
         """Work out the limits of each agent."""
@@ -51,7 +53,7 @@ class Unicycle(Planar):
         self._max_turn_rate = self.each(lambda spec: spec.max_turn_rate)
         self._max_change = self.each(lambda spec: spec.max_acceleration * self.tick)
         self._ramp = self.each(lambda spec: 0.5 / spec.max_acceleration)
-        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.specs)
+        self._limited = any(spec.max_acceleration < UNLIMITED for spec in self.extremes)
 
     @classmethod
     def action_spec(cls, spec: Any, dimensions: int) -> ActionSpec:
@@ -69,9 +71,9 @@ class Unicycle(Planar):
         """The greatest speed it may have, ahead or back [m/s]."""
         return float(max(abs(spec.min_speed), spec.max_speed))
 
-    def start_speed(self, speed: Array) -> Array:
+    def start_speed(self, speed: Array, where: Any) -> Array:
         """At least the least speed."""
-        return self.xp.clip(speed, self._min_speed, self._max_speed)
+        return self.xp.clip(speed, self.limit_at(self._min_speed, where), self.limit_at(self._max_speed, where))
 
     def coast_values(self) -> Array:
         """Keep the speed, go straight."""
