@@ -14,6 +14,12 @@ class BaseCallback:
 
     stop_training = False
 
+    def on_update_start(self, iterations: int, **kwargs: Any) -> dict[str, Any] | None:
+        """Called before the learner learns from a batch, ``iterations`` batches so far."""
+
+    def on_update_end(self, iterations: int, **kwargs: Any) -> dict[str, Any] | None:
+        """Called after it, with its metrics as ``info``; what is returned is added to them."""
+
     def on_train_step(self, current_step: int, **kwargs: Any) -> None:
         """Called after each step of the environments."""
 

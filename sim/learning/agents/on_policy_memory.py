@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pe_sim.errors import PeError
 from pe_sim.learning.advantage import gae
+
+PARTS = ("observations", "actions", "rewards", "values", "bootstrap", "ended")
+"""What is stored of every step."""
 
 
 class OnPolicyMemory:
@@ -33,8 +37,8 @@ class OnPolicyMemory:
         self._gamma, self._lambda = gamma, gae_lambda
         self.observations = np.zeros((*full, *observation), np.float32)
         self.actions = np.zeros((*full, *action), np.float32)
-        self.rewards, self.values, self._bootstrap = np.zeros(full), np.zeros(full), np.zeros(full)
-        self._ended = np.zeros(full, np.bool_)
+        self.rewards, self.values, self.bootstrap = np.zeros(full), np.zeros(full), np.zeros(full)
+        self.ended = np.zeros(full, np.bool_)
         self.aux: dict[str, NDArray[Any]] = {}
         self.ptr = 0
 
@@ -50,7 +54,7 @@ class OnPolicyMemory:
         """Store one step of every environment."""
         self.observations[self.ptr], self.actions[self.ptr] = obs, acts
         self.rewards[self.ptr], self.values[self.ptr] = rewards, values
-        self._ended[self.ptr], self._bootstrap[self.ptr] = terminals, 0.0
+        self.ended[self.ptr], self.bootstrap[self.ptr] = terminals, 0.0
         for name, part in aux_info.items():
             kept = self.aux.setdefault(name, np.zeros((self.horizon_size, *part.shape), np.float32))
             kept[self.ptr] = part
@@ -58,12 +62,12 @@ class OnPolicyMemory:
 
     def finish_path(self, value: float, i: int) -> None:
         """End what environment ``i`` has done so far; ``value`` follows: 0 after a terminal state."""
-        self._ended[self.ptr - 1, i], self._bootstrap[self.ptr - 1, i] = True, value
+        self.ended[self.ptr - 1, i], self.bootstrap[self.ptr - 1, i] = True, value
 
     def advantages(self) -> NDArray[np.float64]:
         """Return the advantages of the whole horizon, (T, E)."""
         values = np.concatenate([self.values, self.values[-1:]])
-        return gae(self.rewards, values, self._ended, self._bootstrap, gamma=self._gamma, gae_lambda=self._lambda)
+        return gae(self.rewards, values, self.ended, self.bootstrap, gamma=self._gamma, gae_lambda=self._lambda)
 
     def prepare(self, *, use_advnorm: bool) -> None:
         """Compute advantages and returns once for all epochs."""
@@ -83,3 +87,25 @@ class OnPolicyMemory:
     def clear(self) -> None:
         """Forget everything."""
         self.ptr = 0
+
+    def state(self) -> dict[str, Any]:
+        """Return what is stored so far."""
+        kept = {name: getattr(self, name)[: self.ptr].copy() for name in PARTS}
+        return {**kept, "aux": {name: part[: self.ptr].copy() for name, part in self.aux.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from :meth:`state`.
+
+        Raises:
+            PeError: if it is of a memory with another horizon.
+        """
+        count = len(state["rewards"])
+        if count > self.horizon_size:
+            raise PeError("config.horizon_size", f"is less than the {count} steps that are stored", self.horizon_size)
+        for name in PARTS:
+            getattr(self, name)[:count] = state[name]
+        self.aux = {}
+        for name, part in state["aux"].items():
+            self.aux[name] = np.zeros((self.horizon_size, *part.shape[1:]), np.float32)
+            self.aux[name][:count] = part
+        self.ptr = count

@@ -1,0 +1,272 @@
+"""What all agents for one learner share: spaces, statistics, tests, and everything that is saved."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pe_sim.errors import PeError
+from pe_sim.learning.agents.action_scale import ActionScale
+from pe_sim.learning.agents.callbacks import BaseCallback
+from pe_sim.learning.agents.settings import setting
+from pe_sim.learning.agents.vector_env import Infos, VecEnv
+from pe_sim.learning.agents.video import EpisodeRecorder, write_video
+from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
+from pe_sim.learning.networks import plain, tensors
+from pe_sim.learning.normaliser import RunningNormaliser
+from pe_sim.learning.requirement import require_torch
+
+
+class Agent(ABC):
+    """Base of all agents; an algorithm builds networks and a learner in :meth:`_build_policy`.
+
+    Built without environments, from spaces, it only infers.
+
+    Args:
+        config: settings: seed, gamma, use_obsnorm, use_rewnorm, obsnorm_range, rewnorm_range, parallels (number of
+            environments where there are none), n_epochs, render, render_mode, fps and log_dir (of the video of a test's
+            best episode), update_rms (whether tests change the statistics of observations: default no), and those of
+            the algorithm.
+        envs: training environments.
+        observation_space, action_space: where there are no environments.
+        callback: called at each stage.
+
+    Attributes:
+        current_step: environment steps so far.
+        current_episode: episodes ended in each environment, (n_envs,).
+        policy: the networks.
+        learner: has ``update(**samples) -> dict`` and ``policy``.
+        memory: what it learns from.
+        best_episode_video: file of the last test's best episode, None where none was asked for.
+
+    Raises:
+        PeError: if a setting is missing or a space is none it can work with.
+    """
+
+    learner: Any
+    memory: Any
+
+    def __init__(
+        self,
+        config: Namespace,
+        envs: VecEnv | None = None,
+        observation_space: gym.Space[Any] | None = None,
+        action_space: gym.Space[Any] | None = None,
+        callback: BaseCallback | None = None,
+    ) -> None:
+        require_torch(type(self).__name__)
+        self.config, self.train_envs = config, envs
+        if envs is None:
+            if observation_space is None or action_space is None:
+                raise ValueError("give observation_space and action_space where there are no envs: networks need them")
+            self.n_envs = int(setting(config, "parallels"))
+            self.observation_space, self.action_space = observation_space, action_space
+        else:
+            envs.reset()
+            self.n_envs = envs.num_envs
+            self.observation_space, self.action_space = envs.observation_space, envs.action_space
+        if not isinstance(self.observation_space, gym.spaces.Box | gym.spaces.Discrete):
+            raise PeError("observation_space", "must be Box or Discrete", self.observation_space)
+        self.callback = callback or BaseCallback()
+        self.generator = torch.Generator().manual_seed(int(setting(config, "seed")))
+        self.gamma = float(setting(config, "gamma"))
+        self.n_epochs = int(getattr(config, "n_epochs", 1))
+        self.scale = ActionScale(self.action_space)
+        self.discrete = self.scale.discrete
+        self.inputs = int(np.prod(self.observation_space.shape or (1,)))
+        self.obs_rms = RunningNormaliser(self.inputs)
+        self.ret_rms = RunningNormaliser(1)
+        self.returns = np.zeros(self.n_envs)
+        self.current_step, self.current_episode = 0, np.zeros(self.n_envs, np.int32)
+        self.best_episode_video: Path | None = None
+        self.policy = self._build_policy()
+
+    @abstractmethod
+    def _build_policy(self) -> Any:
+        """Return the networks and set :attr:`learner`."""
+
+    def _training_envs(self) -> VecEnv:
+        """Return the training environments.
+
+        Raises:
+            ValueError: if there are none.
+        """
+        if self.train_envs is None:
+            raise ValueError("this agent was built without envs: it only infers")
+        return self.train_envs
+
+    def _process_observation(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+        """Return observations scaled by the running statistics, if so configured."""
+        if not getattr(self.config, "use_obsnorm", False):
+            return np.asarray(observations, np.float32)
+        bound = float(getattr(self.config, "obsnorm_range", 5))
+        mean, deviation = (x.reshape(observations.shape[1:]) for x in (self.obs_rms.mean, self.obs_rms.deviation))
+        scaled: NDArray[np.float32] = np.clip((observations - mean) / deviation, -bound, bound).astype(np.float32)
+        return scaled
+
+    def _process_reward(self, rewards: NDArray[Any]) -> NDArray[Any]:
+        """Return rewards divided by the deviation of returns, if so configured."""
+        if not getattr(self.config, "use_rewnorm", False):
+            return rewards
+        bound = float(getattr(self.config, "rewnorm_range", 5))
+        scaled: NDArray[Any] = np.clip(rewards / max(float(self.ret_rms.deviation[0]), 0.1), -bound, bound)
+        return scaled
+
+    def _update(self, samples: dict[str, Any]) -> dict[str, float]:
+        """Learn from one batch, between the callback's two calls; return metrics and what the callback adds."""
+        stage = {"policy": self.policy, **samples}
+        self.callback.on_update_start(self.learner.iterations, **stage)
+        info: dict[str, float] = self.learner.update(**samples)
+        info.update(self.callback.on_update_end(self.learner.iterations, info=info, **stage) or {})
+        return info
+
+    def _end_episodes(self, rewards: NDArray[Any], over: NDArray[Any], infos: Infos, train_steps: int) -> None:
+        """Follow the discounted returns, and tell the callback of episodes that ended."""
+        self.returns = self.gamma * self.returns + rewards
+        self.ret_rms.update(self.returns[:, None])
+        for i in np.nonzero(over)[0]:
+            self.returns[i] = 0.0
+            self.current_episode[i] += 1
+            self.callback.on_train_episode_info(
+                envs=self.train_envs, policy=self.policy, env_id=int(i), infos=infos, current_step=self.current_step,
+                current_episode=self.current_episode, train_steps=train_steps,
+            )
+
+    def _to_env(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """Return actions as the environments take them: continuous ones clipped to the space."""
+        return self.scale.clip(actions)
+
+    def _run_test(
+        self, act: Callable[[NDArray[Any]], dict[str, Any]], episodes: int, envs: VecEnv, *, close_envs: bool
+    ) -> list[float]:
+        """Run episodes to their ends and return the score of each, in the order they ended.
+
+        Every environment runs its share of the episodes, to within one: counting those that end first would count
+        short ones more often. Nothing is stored and no training environment is touched.
+        """
+        left = np.asarray([episodes // envs.num_envs + (i < episodes % envs.num_envs) for i in range(envs.num_envs)])
+        filming = getattr(self.config, "render", False) and getattr(self.config, "render_mode", "") == "rgb_array"
+        if filming:
+            envs.record(on=True)
+        raw, infos = envs.reset()
+        recorder = EpisodeRecorder(infos) if filming else None
+        scores: list[float] = []
+        steps = 0
+        while left.any():
+            if getattr(self.config, "update_rms", False):
+                self.obs_rms.update(raw.reshape(len(raw), -1))
+            obs = self._process_observation(raw)
+            out = act(obs)
+            raw, rewards, terminals, truncations, infos = envs.step(self._to_env(out["actions"]))
+            steps += envs.num_envs
+            if recorder is not None:
+                recorder.add(infos)
+            self.callback.on_test_step(
+                envs=envs, policy=self.policy, images=[info.get("frame") for info in infos], obs=obs, policy_out=out,
+                next_obs=raw, rewards=rewards, terminals=terminals, truncations=truncations, infos=infos,
+                current_train_step=self.current_step, current_step=steps, current_episode=len(scores),
+            )
+            raw = raw.copy()
+            for i in np.nonzero(terminals | truncations)[0]:
+                raw[i] = infos[i]["reset_obs"]
+                if recorder is not None:
+                    recorder.end(int(i), infos[i], counted=bool(left[i]))
+                if left[i]:
+                    left[i] -= 1
+                    scores.append(infos[i]["episode_score"])
+        self._end_test(envs, scores, recorder, steps)
+        if close_envs:
+            envs.close()
+        return scores
+
+    def _end_test(self, envs: VecEnv, scores: list[float], recorder: EpisodeRecorder | None, steps: int) -> None:
+        """Write the video, if one was taken, and tell the callback."""
+        self.best_episode_video = None
+        if recorder is not None:
+            envs.record(on=False)
+            if recorder.best:
+                path = Path(getattr(self.config, "log_dir", "logs")) / f"best_episode_{self.current_step}"
+                self.best_episode_video = write_video(path, recorder.best, int(getattr(self.config, "fps", 30)))
+        self.callback.on_test_end(
+            envs=envs, policy=self.policy, current_train_step=self.current_step, current_step=steps,
+            current_episode=len(scores), scores=scores, best_score=max(scores, default=-np.inf),
+            video=self.best_episode_video,
+        )
+
+    @property
+    def _trains(self) -> bool:
+        """Whether there is something to train with: environments and a memory."""
+        return self.train_envs is not None and self.memory is not None
+
+    def state(self) -> dict[str, Any]:
+        """Return everything needed to go on to the same bits, as plain data."""
+        return {
+            "agent": type(self).__name__, "policy": plain(self.policy.state_dict()),
+            "learner": plain(self.learner.state()), "obs_rms": self.obs_rms.state(), "ret_rms": self.ret_rms.state(),
+            "returns": self.returns.copy(), "step": self.current_step, "episodes": self.current_episode.copy(),
+            "generator": self.generator.get_state().numpy().copy(),
+            "memory": self.memory.state() if self._trains else None,
+            "envs": self.train_envs.state() if self.train_envs is not None else None,
+        }
+
+    def save_model(self, model_name: str, model_path: str | Path | None = None) -> Path:
+        """Write :meth:`state` to ``model_path``/``model_name``: whole or not at all.
+
+        Raises:
+            PeError: if it cannot be written.
+        """
+        path = Path(model_path or ".") / model_name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(path, self.state())
+        return path
+
+    def load_model(self, path: str | Path, model: str | None = None) -> None:
+        """Read what :meth:`save_model` wrote; ``model`` is its name where ``path`` is the directory.
+
+        With environments the training goes on to the same bits as if it had not stopped; without, the agent infers.
+
+        Raises:
+            PeError: if it is missing, damaged, of another agent, or of another number of environments; the agent is as
+                it was, but for environments that do not come back to where they were.
+        """
+        file = Path(path) / model if model else Path(path)
+        state = read_checkpoint(file)
+        try:
+            self._require_fit(file, state)
+            self._restore(state)
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as fault:
+            raise PeError(str(file), f"is no checkpoint of this agent: {fault}") from fault
+
+    def _require_fit(self, file: Path, state: dict[str, Any]) -> None:
+        """Refuse a state of another agent before anything is changed."""
+        if state["agent"] != type(self).__name__:
+            raise PeError(str(file), f"is of a {state['agent']}", cure=f"this agent is a {type(self).__name__}")
+        mine = {name: tuple(values.shape) for name, values in self.policy.state_dict().items()}
+        kept = {name: np.shape(values) for name, values in state["policy"].items()}
+        if mine != kept:
+            differing = sorted(name for name in mine.keys() | kept.keys() if mine.get(name) != kept.get(name))
+            name = differing[0]
+            raise PeError(f"{file}: {name}", f"has the shape {kept.get(name)}, this agent's has {mine.get(name)}")
+        if self._trains and state["memory"] is not None and len(state["returns"]) != self.n_envs:
+            cure = "give as many, or build the agent from spaces, without envs, to infer"
+            raise PeError(str(file), f"is of a training in {len(state['returns'])} environments", self.n_envs, cure)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        if self.train_envs is not None and self._trains and state["memory"] is not None:
+            self.train_envs.restore(state["envs"])
+            self.memory.restore(state["memory"])
+            self.returns, self.current_episode = state["returns"].copy(), state["episodes"].copy()
+        self.policy.load_state_dict(tensors(state["policy"]))
+        self.learner.restore(tensors(state["learner"]))
+        self.obs_rms.restore(state["obs_rms"])
+        self.ret_rms.restore(state["ret_rms"])
+        self.current_step = int(state["step"])
+        self.generator.set_state(torch.tensor(state["generator"]))
