@@ -1,4 +1,4 @@
-"""The networks of a policy as they fly: layers with rectifiers, perhaps a gated recurrent unit, and a linear head.
+"""The networks of a policy as they fly: layers with rectifiers, perhaps a recurrent unit, and a linear head.
 
 Inference needs the array library that the simulation runs on and nothing else: no torch on a robot. Up to
 :data:`EXACT_ROWS` agents are computed with every sum written out in one fixed order, each operation rounded as IEEE 754
@@ -25,13 +25,18 @@ class NetworkSpec(Strict):
 
     Attributes:
         hidden: width of each hidden layer, each followed by a rectifier.
-        recurrent: a gated recurrent unit (GRU) after the hidden layers, or none.
+        recurrent: a gated recurrent unit (GRU) or a long short-term memory (LSTM) after the hidden layers, or none.
         memory: width of the recurrent unit.
     """
 
     hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = (64, 64)
-    recurrent: Literal["none", "gru"] = "none"
+    recurrent: Literal["none", "gru", "lstm"] = "none"
     memory: Annotated[int, Field(ge=1, le=4096)] = 64
+
+    @property
+    def state_size(self) -> int:
+        """Numbers that an agent remembers from one decision to the next: of an LSTM, output and cell."""
+        return {"none": 0, "gru": 1, "lstm": 2}[self.recurrent] * self.memory
 
     def shapes(self, inputs: int, outputs: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of every weight: matrices are (out, in)."""
@@ -40,9 +45,10 @@ class NetworkSpec(Strict):
         for i, size in enumerate(self.hidden):
             out[f"layers.{i}.weight"], out[f"layers.{i}.bias"] = (size, width), (size,)
             width = size
-        if self.recurrent == "gru":
-            out["gru.weight_ih"], out["gru.bias_ih"] = (3 * self.memory, width), (3 * self.memory,)
-            out["gru.weight_hh"], out["gru.bias_hh"] = (3 * self.memory, self.memory), (3 * self.memory,)
+        if self.recurrent != "none":
+            unit, gates = self.recurrent, {"gru": 3, "lstm": 4}[self.recurrent] * self.memory
+            out[f"{unit}.weight_ih"], out[f"{unit}.bias_ih"] = (gates, width), (gates,)
+            out[f"{unit}.weight_hh"], out[f"{unit}.bias_hh"] = (gates, self.memory), (gates,)
             width = self.memory
         out["head.weight"], out["head.bias"] = (outputs, width), (outputs,)
         return out
@@ -63,13 +69,14 @@ class Network:
     xp: Any
 
     def forward(self, inputs: Array, memory: Array | None) -> tuple[Array, Array | None]:
-        """Return the outputs (R, outputs) and the new memory (R, memory) of R agents, inputs float32 (R, inputs)."""
+        """Return outputs (R, outputs) and the new memory (R, state_size) of R agents, inputs float32 (R, inputs)."""
         x = inputs
         for i in range(len(self.spec.hidden)):
             x = self.xp.clip(self._linear(f"layers.{i}.weight", f"layers.{i}.bias", x), 0.0, None)
-        if self.spec.recurrent == "gru":
+        if self.spec.recurrent != "none":
             assert memory is not None
-            x = memory = self._gru(x, memory)
+            memory = self._gru(x, memory) if self.spec.recurrent == "gru" else self._lstm(x, memory)
+            x = memory[:, : self.spec.memory]
         return self._linear("head.weight", "head.bias", x), memory
 
     def _gru(self, x: Array, h: Array) -> Array:
@@ -77,16 +84,30 @@ class Network:
         xp, n = self.xp, self.spec.memory
         a = self._linear("gru.weight_ih", "gru.bias_ih", x)
         b = self._linear("gru.weight_hh", "gru.bias_hh", h)
-        reset = 0.5 + 0.5 * xp.tanh(0.5 * (a[:, :n] + b[:, :n]))  # the logistic function, as a tanh
-        update = 0.5 + 0.5 * xp.tanh(0.5 * (a[:, n : 2 * n] + b[:, n : 2 * n]))
+        reset = logistic(xp, a[:, :n] + b[:, :n])
+        update = logistic(xp, a[:, n : 2 * n] + b[:, n : 2 * n])
         candidate = xp.tanh(a[:, 2 * n :] + reset * b[:, 2 * n :])
         return (1.0 - update) * candidate + update * h
+
+    def _lstm(self, x: Array, memory: Array) -> Array:
+        """Return the new output and cell of a long short-term memory (Gers et al., 2000), in torch's convention."""
+        xp, n = self.xp, self.spec.memory
+        gates = self._linear("lstm.weight_ih", "lstm.bias_ih", x)
+        gates = gates + self._linear("lstm.weight_hh", "lstm.bias_hh", memory[:, :n])
+        enter, keep, show = (logistic(xp, gates[:, k * n : (k + 1) * n]) for k in (0, 1, 3))
+        cell = keep * memory[:, n:] + enter * xp.tanh(gates[:, 2 * n : 3 * n])
+        return xp.concat([show * xp.tanh(cell), cell], axis=1)
 
     def _linear(self, weight: str, bias: str, x: Array) -> Array:
         w, b = self.weights[weight], self.weights[bias]
         if x.shape[0] > EXACT_ROWS:
             return x @ w.T + b
         return sum_in_order(self.xp, w[None] * x[:, None, :]) + b
+
+
+def logistic(xp: Any, x: Array) -> Array:
+    """Return 1 / (1 + exp(-x)), by way of the hyperbolic tangent, which overflows nowhere."""
+    return 0.5 + 0.5 * xp.tanh(0.5 * x)
 
 
 def sum_in_order(xp: Any, terms: Array) -> Array:

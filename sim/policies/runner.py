@@ -106,8 +106,8 @@ class BundlePolicy(Policy):
         self._past = [
             xp.zeros((self.context.action.size, *shape), dtype=xp.float32) for _ in range(described.observe.actions)
         ]
-        recurrent = described.network.recurrent != "none"
-        self._memory = xp.zeros((*shape, described.network.memory), dtype=xp.float32) if recurrent else None
+        size = described.network.state_size
+        self._memory = xp.zeros((*shape, size), dtype=xp.float32) if size else None
 
     @property
     def sha256(self) -> str:

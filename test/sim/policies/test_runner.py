@@ -20,6 +20,7 @@ from pe_sim.sensors.inbox import SensorView
 from ..files import shipped  # noqa: TID252 - shared by one room
 
 GRU = NetworkSpec(hidden=(32,), recurrent="gru", memory=7)
+LSTM = NetworkSpec(hidden=(32,), recurrent="lstm", memory=5)
 MLP = NetworkSpec(hidden=(16, 8))
 SHORT = {"rules__time_limit": "2 s", "roles__pursuer__observe": {"actions": 2}}
 
@@ -54,7 +55,7 @@ def part(views: dict[str, SensorView], agent: int, row: int) -> dict[str, Sensor
     }
 
 
-@pytest.mark.parametrize("network", [MLP, GRU], ids=["mlp", "gru"])
+@pytest.mark.parametrize("network", [MLP, GRU, LSTM], ids=["mlp", "gru", "lstm"])
 @pytest.mark.parametrize("deterministic", [True, False])
 @pytest.mark.parametrize("members", [1, 3])
 def test_an_agent_decides_the_same_to_the_bit_alone_and_in_a_batch(tmp_path, network, deterministic, members):
@@ -88,9 +89,10 @@ def test_large_batches_agree_to_rounding(tmp_path):
     assert alone[:, 0, 0] == pytest.approx(together[:, 1, 57], rel=1e-4, abs=1e-4)
 
 
-def test_memory_changes_only_where_an_agent_decides_and_is_cleared_row_by_row(tmp_path):
+@pytest.mark.parametrize("network", [GRU, LSTM], ids=["gru", "lstm"])
+def test_memory_changes_only_where_an_agent_decides_and_is_cleared_row_by_row(tmp_path, network):
     engagement = shipped("kinematic_3v1", **SHORT)
-    policy = policy_for(bundle_for(tmp_path, engagement, "pursuer", GRU), engagement, "pursuer", 4)
+    policy = policy_for(bundle_for(tmp_path, engagement, "pursuer", network), engagement, "pursuer", 4)
     policy.reset(np.arange(4), None)
     everyone, now = np.ones((3, 4), bool), np.zeros(4, np.int64)
     due = np.zeros((3, 4), bool)
@@ -166,20 +168,22 @@ def test_sums_in_order_are_sums(width):
     assert sum_in_order(namespace(), terms) == pytest.approx(terms.astype(np.float64).sum(-1), abs=1e-4)
 
 
-def test_networks_say_what_torch_says():
+@pytest.mark.parametrize("unit", ["gru", "lstm"])
+def test_networks_say_what_torch_says(unit):
     torch = pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
-    spec = NetworkSpec(hidden=(12,), recurrent="gru", memory=6)
+    spec = NetworkSpec(hidden=(12,), recurrent=unit, memory=6)
     rng = np.random.default_rng(0)
     weights = {k: rng.standard_normal(s).astype(np.float32) for k, s in spec.shapes(5, 3).items()}
-    cell = torch.nn.GRUCell(12, 6)
+    cell = {"gru": torch.nn.GRUCell, "lstm": torch.nn.LSTMCell}[unit](12, 6)
     with torch.no_grad():
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-            getattr(cell, name).copy_(torch.as_tensor(weights[f"gru.{name}"]))
-    x, h = (rng.standard_normal((4, n)).astype(np.float32) for n in (5, 6))
+            getattr(cell, name).copy_(torch.as_tensor(weights[f"{unit}.{name}"]))
+    x, h = (rng.standard_normal((4, n)).astype(np.float32) for n in (5, spec.state_size))
     t = {k: torch.as_tensor(v) for k, v in weights.items()}
     hidden = torch.relu(torch.as_tensor(x) @ t["layers.0.weight"].T + t["layers.0.bias"])
-    memory = cell(hidden, torch.as_tensor(h))
-    expected = memory @ t["head.weight"].T + t["head.bias"]
+    before = torch.as_tensor(h)
+    memory = cell(hidden, before) if unit == "gru" else torch.cat(cell(hidden, before.split(6, dim=1)), dim=1)
+    expected = memory[:, :6] @ t["head.weight"].T + t["head.bias"]
     for rows in (slice(0, 4), slice(0, 1)):
         got, after = Network(spec, weights, namespace()).forward(x[rows], h[rows])
         assert got == pytest.approx(expected[rows].detach().numpy(), abs=1e-5)
