@@ -19,6 +19,7 @@ from pe_ros.run_node import run
 from pe_ros.sight import longest_blindness
 from pe_sim import registry
 from pe_sim.arrays import namespace
+from pe_sim.draws import Parameter, latency_of
 from pe_sim.gate import ActionGate, Gate
 from pe_sim.timing import NANOSECONDS, seconds
 
@@ -58,6 +59,7 @@ class GateNode(AgentLifecycleNode):
         blindness = self.values["blindness"]
         self._blindness = round(blindness * NANOSECONDS) if blindness else longest_blindness(spec.sensors)
         self._blind = False
+        self._action_latency = Parameter(engagement, *latency_of(engagement, self.role), xp, [self.agent])
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
         self._interventions = 0
@@ -101,8 +103,9 @@ class GateNode(AgentLifecycleNode):
 
     def begin(self, roots: np.ndarray[Any, Any]) -> None:
         """Forget the last episode's actions; a latched stop stays."""
-        del roots
         with self._lock:
+            self._action_latency.redraw(roots, None)
+            self._latency = self._action_latency.only()
             self._clear()
 
     def begin_running(self, start: int) -> None:

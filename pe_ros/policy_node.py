@@ -27,6 +27,7 @@ from pe_ros.observation_codec import ObservationReader
 from pe_ros.run_node import run
 from pe_sim import registry
 from pe_sim.arrays import namespace
+from pe_sim.draws import Parameter, latency_of
 from pe_sim.errors import RosError
 from pe_sim.perception import Perception, Triggers
 from pe_sim.policies.loader import load_policy
@@ -111,6 +112,7 @@ class PolicyNode(AgentLifecycleNode):
         self._layout = perception.layouts()
         self._triggers = Triggers(engagement, self.role, 1, xp, [self.number])
         self._decide_on = spec.policy.decide_on
+        self._action_latency = Parameter(engagement, *latency_of(engagement, self.role), xp, [self.agent])
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
         self._everyone = np.ones((1, 1), np.bool_)
@@ -137,7 +139,7 @@ class PolicyNode(AgentLifecycleNode):
         if self.context_of_engagement.simulated:
             return qos.action(self.pace)
         spec = self.engagement.roles[self.role]
-        return qos.action(self.pace, period=spec.trigger.period, valid_for=spec.valid_for + self._latency)
+        return qos.action(self.pace, period=spec.trigger.period, valid_for=spec.valid_for + self._action_latency.high)
 
     def _policy_parameters(self) -> dict[str, Any]:
         text = self.values["policy_parameters"]
@@ -199,6 +201,8 @@ class PolicyNode(AgentLifecycleNode):
         with self._lock:
             for inbox in self._inboxes.values():
                 inbox.clear(None)
+            self._action_latency.redraw(roots, None)
+            self._latency = self._action_latency.only()
             self._policy.reset(roots, None)
             self._triggers.reset(roots, None)
             self._reset_counters()

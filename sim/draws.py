@@ -126,6 +126,15 @@ class Parameter:
         else:
             self.value[:, rows] = new
 
+    def only(self) -> Any:
+        """Return the value of the one agent in the one engagement that there is."""
+        return self.value[0, 0].item() if self.drawn and not isinstance(self.value, int | float) else self.value
+
+
+def latency_of(engagement: Engagement, role: str) -> tuple[str, int]:
+    """Return path and nominal value [ns] of the latency of a role's actions."""
+    return f"roles.{role}.action.latency", engagement.roles[role].action.latency
+
 
 def drawn_values(engagement: Engagement, seed: int, episode: int) -> dict[str, float | dict[str, float]]:
     """Return what is drawn in an episode: path -> value in SI units, or agent -> value where each draws its own.

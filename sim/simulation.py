@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pe_sim import registry, streams
 from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array, namespace, replaced
-from pe_sim.draws import Parameter
+from pe_sim.draws import Parameter, latency_of
 from pe_sim.engagement import Engagement
 from pe_sim.gate import ActionGate
 from pe_sim.hold import ActionHold
@@ -108,7 +108,7 @@ class Simulation:
         action = self.world.action_spec(name)
         gate = ActionGate(spec.gate, action, seconds(spec.trigger.period), self.xp, f"roles.{name}.gate")
         agents = self.engagement.agents[first:last]
-        latency = Parameter(self.engagement, f"roles.{name}.action.latency", spec.action.latency, self.xp, agents)
+        latency = Parameter(self.engagement, *latency_of(self.engagement, name), self.xp, agents)
         hold = ActionHold(spec, action, last - first, self.batch, self.xp, latency)
         perception = Perception(self.engagement, name, self.batch, self.xp) if sensing else None
         triggers = Triggers(self.engagement, name, self.batch, self.xp)

@@ -93,3 +93,27 @@ def test_parity_holds_at_the_edges_of_timing(ros_domain, overrides):
     overrides = {"rules.time_limit": "2 s", **overrides}
     path = CONFIG / "kinematic_3v1.yaml"
     assert run_on_ros(path, 1, 3, overrides) == run_in_env(path, 1, 3, overrides)
+
+
+RANDOMISED = {
+    "roles.pursuer.dynamics.max_speed": {"low": 8, "high": 12},
+    "roles.evader.dynamics.time_constant": {"low": "50 ms", "high": "200 ms"},
+    "roles.pursuer.sensors.radar.latency": {"low": 0, "high": "40 ms", "per": "agent"},
+    "roles.pursuer.sensors.radar.dropout": {"choices": [0, 0.3]},
+    "roles.pursuer.sensors.radar.noise": {"scale": [0.5, 2]},
+    "roles.pursuer.action.latency": {"low": 0, "high": "60 ms"},
+    "roles.evader.sensors.tracker.jitter": {"low": 0, "high": "30 ms"},
+    "world.arena": {"scale": [0.8, 1.2]},
+    "world.min_start_distance": {"low": 15, "high": 30},
+    "world.obstacles.shift": {"low": -3, "high": 3},
+    "world.obstacles.size": {"scale": [0.7, 1.3]},
+}
+"""A bit of everything that can be drawn for an episode."""
+
+
+def test_parity_holds_where_the_engagement_is_drawn_for_every_episode(ros_domain):
+    overrides = {**SHORT, "randomise": RANDOMISED, "roles.pursuer.sensors.radar.occlusion": True}
+    path = CONFIG / "kinematic_3v1.yaml"
+    ends = run_on_ros(path, 3, 4, overrides)
+    assert ends == run_in_env(path, 3, 4, overrides)
+    assert ends != run_in_env(path, 3, 4, SHORT)
