@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 
-from pe_ros.cdr import Places, Reader
+from pe_ros.cdr import TIME, Places, Reader
 from pe_ros.msg import Action
 from pe_sim.timing import NANOSECONDS
+
+_NUMBERS = (
+    "header.stamp.sec", "header.stamp.nanosec", "episode", "sequence", "mode", "effective.sec", "effective.nanosec",
+    "gate",
+)  # fmt: skip
+"""What is read of an action beside its values, in the order of the message."""
 
 
 class ActionWriter:
@@ -27,9 +33,13 @@ class ActionWriter:
     """
 
     def __init__(self, message: Action) -> None:
-        self._places = Places(message).of
-        self._bytes = bytearray(Places(message).data)
-        self._readings = len(message.observation_stamps)
+        places = Places(message)
+        self._bytes, of = bytearray(places.data), places.of
+        self._stamp, self._effective = of["header.stamp.sec"].offset, of["effective.sec"].offset
+        self._spent = of["inference_time.sec"].offset
+        self._stamps = [of[f"observation_stamps.{i}.sec"].offset for i in range(len(message.observation_stamps))]
+        self._episode, self._sequence = of["episode"], of["sequence"]
+        self._sequences, self._values = of["observation_sequences"], of["values"]
 
     def encode(
         self,
@@ -44,30 +54,20 @@ class ActionWriter:
         spent: int,
     ) -> bytes:
         """Return a decision as bytes; instants and durations in [ns], instants of ROS time."""
-        self._time("header.stamp", stamp)
-        self._put("episode", episode)
-        self._put("sequence", sequence)
-        self._time("effective", effective)
-        for i, instant in enumerate(stamps):
-            self._time(f"observation_stamps.{i}", instant)
-        offset, form, _ = self._places["observation_sequences"]
-        form.pack_into(self._bytes, offset, *sequences)
-        self._time("inference_time", spent)
-        offset, form, _ = self._places["values"]
-        form.pack_into(self._bytes, offset, *values.tolist())
-        return bytes(self._bytes)
-
-    def _put(self, name: str, value: int) -> None:
-        offset, form, _ = self._places[name]
-        form.pack_into(self._bytes, offset, value)
-
-    def _time(self, name: str, instant: int) -> None:
-        self._put(f"{name}.sec", instant // NANOSECONDS)
-        self._put(f"{name}.nanosec", instant % NANOSECONDS)
+        data = self._bytes
+        TIME.pack_into(data, self._stamp, *divmod(stamp, NANOSECONDS))
+        self._episode.form.pack_into(data, self._episode.offset, episode)
+        self._sequence.form.pack_into(data, self._sequence.offset, sequence)
+        TIME.pack_into(data, self._effective, *divmod(effective, NANOSECONDS))
+        for offset, instant in zip(self._stamps, stamps, strict=True):
+            TIME.pack_into(data, offset, *divmod(instant, NANOSECONDS))
+        self._sequences.form.pack_into(data, self._sequences.offset, *sequences)
+        TIME.pack_into(data, self._spent, *divmod(spent, NANOSECONDS))
+        self._values.form.pack_into(data, self._values.offset, *values.tolist())
+        return bytes(data)
 
 
-@dataclass(frozen=True)
-class ActionRecord:
+class ActionRecord(NamedTuple):
     """What the gate and the world need of an action.
 
     Attributes:
@@ -127,9 +127,7 @@ class ActionRecord:
         if gate is not None:
             of["gate"].form.pack_into(data, of["gate"].offset, gate)
         if effective is not None:
-            sec, nanosec = divmod(effective, NANOSECONDS)
-            of["effective.sec"].form.pack_into(data, of["effective.sec"].offset, sec)
-            of["effective.nanosec"].form.pack_into(data, of["effective.nanosec"].offset, nanosec)
+            TIME.pack_into(data, of["effective.sec"].offset, *divmod(effective, NANOSECONDS))
         return bytes(data)
 
 
@@ -142,30 +140,26 @@ class ActionReader(Reader):
 
     def changed(self, places: Places, data: bytes) -> None:
         """Note agent and kind, which are the same until texts or lengths change."""
-        del places
         message = deserialize_message(data, Action)
         self._agent, self._kind_of_action = message.agent, message.kind
+        self._numbers = places.form_of(_NUMBERS)
+        self._values = places.of["values"]
 
     def read(self, data: bytes) -> ActionRecord:
         """Return an action from its bytes."""
         data = self.normal(data)
         places = self.places(data)
-        of = places.of
-
-        def number(name: str) -> int:
-            offset, form, _ = of[name]
-            return int(form.unpack_from(data, offset)[0])
-
+        sec, nanosec, episode, sequence, mode, effect_sec, effect_nanosec, gate = self._numbers.unpack_from(data)
         return ActionRecord(
-            stamp=number("header.stamp.sec") * NANOSECONDS + number("header.stamp.nanosec"),
+            stamp=sec * NANOSECONDS + nanosec,
             agent=self._agent,
-            episode=number("episode"),
-            sequence=number("sequence"),
+            episode=episode,
+            sequence=sequence,
             kind=self._kind_of_action,
-            mode=number("mode"),
-            values=np.frombuffer(data, "<f4", of["values"].elements, of["values"].offset),
-            effective=number("effective.sec") * NANOSECONDS + number("effective.nanosec"),
-            gate=number("gate"),
+            mode=mode,
+            values=np.frombuffer(data, "<f4", self._values.elements, self._values.offset),
+            effective=effect_sec * NANOSECONDS + effect_nanosec,
+            gate=gate,
             data=data,
             places=places,
         )

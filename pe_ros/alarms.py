@@ -39,6 +39,8 @@ class Alarms(ABC):
             self._heap.clear()
 
     def _pop(self, now: int) -> Callback | None:
+        if not self._heap:  # what another thread adds meanwhile, it tells by itself
+            return None
         with self._lock:
             if self._heap and self._heap[0][0] <= now:
                 return heapq.heappop(self._heap)[2]
@@ -119,6 +121,16 @@ class SimulatedAlarms(Alarms):
     def __init__(self) -> None:
         super().__init__()
         self._now = 0
+        self._listeners: list[Callback] = []
+
+    def listen(self, callback: Callback) -> None:
+        """Call back at every time that is heard, after what is due by then; until :meth:`unlisten`."""
+        self._listeners.append(callback)
+
+    def unlisten(self, callback: Callback) -> None:
+        """Undo :meth:`listen`."""
+        if callback in self._listeners:
+            self._listeners.remove(callback)
 
     def now(self) -> int:
         """Return the newest time heard [ns], 0 before the first."""
@@ -129,6 +141,8 @@ class SimulatedAlarms(Alarms):
         self._now = now
         while (callback := self._pop(now)) is not None:
             callback()
+        for listener in tuple(self._listeners):
+            listener()
 
     def _changed(self) -> None:
         """Nothing waits: alarms run when the clock is heard."""

@@ -11,7 +11,9 @@ goes through rclpy's reader and writer first.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration
@@ -24,6 +26,9 @@ HEADER = b"\x00\x01\x00\x00"
 """Representation identifier of little-endian plain CDR; alignment counts from behind it."""
 
 _BASE = len(HEADER)
+
+TIME = struct.Struct("<iI")
+"""Seconds and nanoseconds of a time or duration, from its field 'sec' on."""
 
 SCALARS = {
     "boolean": "?", "octet": "B", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I", "int32": "i",
@@ -81,6 +86,8 @@ class Places:
         self._fixed: list[tuple[int, int]] = []
         self._end = _BASE
         self._walk(message, "")
+        self._texts_of = itemgetter(slice(_BASE), *(slice(first, end) for first, end in self._fixed))
+        self._texts = self._texts_of(self.data)
         # The middleware reserves up to eight bytes too many per empty sequence, and leaves them at the end.
         if not self._end <= len(self.data) <= self._end + 8 * (1 + len(self._fixed)):
             raise RosError(type(message).__name__, "its bytes do not follow plain CDR", len(self.data))
@@ -123,8 +130,20 @@ class Places:
 
     def fit(self, data: bytes) -> bool:
         """Return whether bytes have the same texts and lengths."""
-        mine = self.data
-        return len(data) == len(mine) and all(data[a:b] == mine[a:b] for a, b in self._fixed)
+        return len(data) == len(self.data) and self._texts_of(data) == self._texts
+
+    def form_of(self, names: Sequence[str]) -> struct.Struct:
+        """Return a form that reads some scalar fields at once, from the first byte of a message on.
+
+        Args:
+            names: dotted names, in the order in which they lie.
+        """
+        code, end = "<", 0
+        for name in names:
+            place = self.of[name]
+            code += f"{place.offset - end}x{place.form.format[1:]}"
+            end = place.offset + place.form.size
+        return struct.Struct(code)
 
 
 class Reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import threading
@@ -132,6 +133,9 @@ class Composition:
             Exception: what a callback raised.
         """
         shown = 0.0
+        # What is here now stays to the end: the collector of garbage need not look at it again and again.
+        gc.collect()
+        gc.freeze()
 
         def go_on() -> bool:
             nonlocal shown
@@ -165,6 +169,7 @@ class Composition:
             node.destroy_node()
         self._executor.shutdown()
         try_shutdown(context=self._context)
+        gc.unfreeze()
 
 
 

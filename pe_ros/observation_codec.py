@@ -6,11 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
 
-from pe_ros.cdr import Places, Reader
+from pe_ros.cdr import TIME, Places, Reader
 from pe_ros.msg import Observation
 from pe_sim.sensors.channel import Reading
 from pe_sim.timing import NANOSECONDS, NEVER
+
+_NEVER = int(NEVER)
+
+_NUMBERS = (
+    "header.stamp.sec", "header.stamp.nanosec", "episode", "sequence", "available.sec", "available.nanosec", "dropped",
+)  # fmt: skip
+"""What is read of an observation beside its values, in the order of the message."""
 
 
 class ObservationWriter:
@@ -29,33 +37,27 @@ class ObservationWriter:
         message.header.frame_id = frame
         message.values = [0.0] * width
         message.valid = [False] * width
-        self._places = Places(message).of
-        self._bytes = bytearray(Places(message).data)
+        places = Places(message)
+        self._bytes, of = bytearray(places.data), places.of
+        self._stamp, self._available = of["header.stamp.sec"].offset, of["available.sec"].offset
+        self._episode, self._sequence, self._dropped = of["episode"], of["sequence"], of["dropped"].offset
+        self._values, self._valid = (
+            slice(of[name].offset, of[name].offset + of[name].form.size) for name in ("values", "valid")
+        )
 
     def encode(self, reading: Reading, start: int, episode: int) -> bytes:
         """Return the reading of a batch of one and of one agent as bytes; ``start`` is engagement time zero [ns]."""
-        stamp = start + int(reading.stamp[0])
+        data = self._bytes
         arrival = int(reading.arrival[0, 0])
-        dropped = bool(arrival >= NEVER)
-        available = 0 if dropped else start + arrival
-        self._put("header.stamp.sec", stamp // NANOSECONDS)
-        self._put("header.stamp.nanosec", stamp % NANOSECONDS)
-        self._put("episode", episode)
-        self._put("sequence", int(reading.sequence[0]))
-        self._put("available.sec", available // NANOSECONDS)
-        self._put("available.nanosec", available % NANOSECONDS)
-        self._put("dropped", dropped)
-        self._copy("values", np.asarray(reading.values[:, 0, 0], dtype="<f4").tobytes())
-        self._copy("valid", np.asarray(reading.valid[:, 0, 0], dtype=np.bool_).tobytes())
-        return bytes(self._bytes)
-
-    def _put(self, name: str, value: int) -> None:
-        offset, form, _ = self._places[name]
-        form.pack_into(self._bytes, offset, value)
-
-    def _copy(self, name: str, values: bytes) -> None:
-        offset = self._places[name].offset
-        self._bytes[offset : offset + len(values)] = values
+        dropped = arrival >= _NEVER
+        TIME.pack_into(data, self._stamp, *divmod(start + int(reading.stamp[0]), NANOSECONDS))
+        self._episode.form.pack_into(data, self._episode.offset, episode)
+        self._sequence.form.pack_into(data, self._sequence.offset, int(reading.sequence[0]))
+        TIME.pack_into(data, self._available, *((0, 0) if dropped else divmod(start + arrival, NANOSECONDS)))
+        data[self._dropped] = dropped
+        data[self._values] = np.asarray(reading.values[:, 0, 0], dtype="<f4").tobytes()
+        data[self._valid] = np.asarray(reading.valid[:, 0, 0], dtype=np.bool_).tobytes()
+        return bytes(data)
 
 
 class ObservationRecord(NamedTuple):
@@ -88,7 +90,7 @@ class ObservationRecord(NamedTuple):
             start: ROS time of engagement time zero [ns].
             received: engagement time of its receipt [ns], or None to take its word for when it was available.
         """
-        arrival = int(NEVER)
+        arrival = _NEVER
         if not self.dropped:
             arrival = self.available - start
             if received is not None:
@@ -112,28 +114,22 @@ class ObservationReader(Reader):
 
     def changed(self, places: Places, data: bytes) -> None:
         """Note the layout, which is the same until texts or lengths change."""
-        from rclpy.serialization import deserialize_message
-
-        del places
         self._layout = deserialize_message(data, Observation).layout_sha256
+        self._numbers = places.form_of(_NUMBERS)
+        self._values, self._valid = places.of["values"], places.of["valid"]
 
     def read(self, data: bytes) -> ObservationRecord:
         """Return an observation from its bytes."""
         data = self.normal(data)
-        of = self.places(data).of
-
-        def number(name: str) -> int:
-            offset, form, _ = of[name]
-            return int(form.unpack_from(data, offset)[0])
-
-        values, valid = of["values"], of["valid"]
+        self.places(data)
+        sec, nanosec, episode, sequence, available_sec, available_nanosec, dropped = self._numbers.unpack_from(data)
         return ObservationRecord(
-            stamp=number("header.stamp.sec") * NANOSECONDS + number("header.stamp.nanosec"),
-            episode=number("episode"),
-            sequence=number("sequence"),
-            available=number("available.sec") * NANOSECONDS + number("available.nanosec"),
-            dropped=bool(number("dropped")),
+            stamp=sec * NANOSECONDS + nanosec,
+            episode=episode,
+            sequence=sequence,
+            available=available_sec * NANOSECONDS + available_nanosec,
+            dropped=dropped,
             layout=self._layout,
-            values=np.frombuffer(data, "<f4", values.elements, values.offset),
-            valid=np.frombuffer(data, np.bool_, valid.elements, valid.offset),
+            values=np.frombuffer(data, "<f4", self._values.elements, self._values.offset),
+            valid=np.frombuffer(data, np.bool_, self._valid.elements, self._valid.offset),
         )

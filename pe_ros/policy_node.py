@@ -20,6 +20,7 @@ import numpy as np
 from pe_ros import qos, topics
 from pe_ros.action_codec import ActionWriter
 from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
+from pe_ros.alarms import SimulatedAlarms
 from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
@@ -107,11 +108,13 @@ class PolicyNode(AgentLifecycleNode):
         perception = Perception(engagement, self.role, 1, xp, [self.number])
         self._inboxes: dict[str, Inbox] = perception.inboxes
         self.sensor_names = list(self._inboxes)
-        self._schedules = {name: channel.timing.schedule for name, channel in perception.channels.items()}
+        self._newest_taken = {name: channel.timing.schedule.newest for name, channel in perception.channels.items()}
         self._widths = {name: channel.width for name, channel in perception.channels.items()}
         self._layout = perception.layouts()
         self._triggers = Triggers(engagement, self.role, 1, xp, [self.number])
         self._decide_on = spec.policy.decide_on
+        self._tick, self._horizon = engagement.world.tick, engagement.horizon
+        self._due_ticks = np.nonzero(self._triggers.schedule.due)[0]
         self._action_latency = Parameter(engagement, *latency_of(engagement, self.role), xp, [self.agent])
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
@@ -130,7 +133,8 @@ class PolicyNode(AgentLifecycleNode):
             for name in self._inboxes
         ]
         if self.pace == LOCKSTEP:
-            self._listen_to_time()
+            assert isinstance(self.alarms, SimulatedAlarms)
+            self.alarms.listen(self._catch_up)
         else:
             self._thread = InferenceThread(self._decide, self._count_missed)
 
@@ -150,17 +154,10 @@ class PolicyNode(AgentLifecycleNode):
         except (json.JSONDecodeError, TypeError, ValueError) as fault:
             raise RosError("parameter policy_parameters", "must be a JSON object", text) from fault
 
-    def _listen_to_time(self) -> None:
-        """In lockstep, look for due decisions whenever time has gone on."""
-        self.alarms.at(0, self._time_went_on)
-
-    def _time_went_on(self) -> None:
-        # Asked for again at the next nanosecond: runs at every new time that is heard.
-        self.alarms.at(self.context_of_engagement.now() + 1, self._time_went_on)
-        self._catch_up()
-
     def cleanup(self) -> None:
         """Destroy topics and the inference thread."""
+        if isinstance(self.alarms, SimulatedAlarms):
+            self.alarms.unlisten(self._catch_up)
         for publisher in (self._actions, self._metadata):
             self.destroy_publisher(publisher)
         for subscription in self._inputs:
@@ -186,7 +183,7 @@ class PolicyNode(AgentLifecycleNode):
 
     def _reset_counters(self) -> None:
         self._sequence = 0
-        self._ticks_done = -1
+        self._upcoming = self._after(-1)
         self._newest_decided = -1
         self._missed = 0
         self._spent: list[float] = []
@@ -263,23 +260,24 @@ class PolicyNode(AgentLifecycleNode):
         if self.start is None or not self.active:
             return
         elapsed = self.context_of_engagement.now() - self.start
-        if elapsed < 0:
-            return
-        last = min(elapsed // self.engagement.world.tick, self.engagement.horizon)
-        for tick in range(self._ticks_done + 1, last + 1):
-            if not self._complete(tick):
-                return
-            self._ticks_done = tick
-            with self._lock:
-                due = self._triggers.due(np.asarray([tick]), tick)
-            if due is not None:
-                self._ask(self.episode, tick * self.engagement.world.tick)
+        last = min(elapsed // self._tick, self._horizon)
+        while self._upcoming <= last and self._complete(self._upcoming):
+            tick = self._upcoming
+            self._upcoming = self._after(tick)
+            # A policy that decides on a sensor's readings is asked at every tick whether one has come.
+            if self._decide_on is None or self._triggers.due(np.asarray([tick]), tick) is not None:
+                self._ask(self.episode, tick * self._tick)
+
+    def _after(self, tick: int) -> int:
+        """Return the next tick at which a decision may be due; behind the horizon for never."""
+        if self._decide_on is not None:
+            return tick + 1
+        place = int(self._due_ticks.searchsorted(tick, side="right"))
+        return int(self._due_ticks[place]) if place < len(self._due_ticks) else self._horizon + 1
 
     def _complete(self, tick: int) -> bool:
         """Return whether every reading taken by a tick has been heard."""
-        return all(
-            self._heard[name] >= schedule.newest[tick] for name, schedule in self._schedules.items()
-        )
+        return all(self._heard[name] >= newest[tick] for name, newest in self._newest_taken.items())
 
     def _ask(self, episode: int, instant: int) -> None:
         """Decide on what has arrived by an instant of engagement time [ns]."""
@@ -387,6 +385,8 @@ class PolicyNode(AgentLifecycleNode):
 
     def destroy_node(self) -> None:
         """End the inference thread, then destroy the node."""
+        if isinstance(self.alarms, SimulatedAlarms):
+            self.alarms.unlisten(self._catch_up)
         if self._thread is not None:
             self._thread.close()
         super().destroy_node()

@@ -138,7 +138,14 @@ class RefereeNode(Node):
         self._timer = self.create_timer(
             1.0 / self.values["rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self._first = self.create_timer(0.0, self._begin_first, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.publish_state()
+
+    def _begin_first(self) -> None:
+        """Begin as soon as the node is spun, rather than a timer's period later."""
+        self._first.cancel()
+        if self.phase == EngagementState.PHASE_IDLE and self.values["begin"] and self.episode < 0:
+            self.begin()
 
     def _make_recorder_watch(self) -> RecorderWatch | None:
         if not self.values["recorder"]:
@@ -249,9 +256,7 @@ class RefereeNode(Node):
         )
 
     def _on_timer(self) -> None:
-        if self.phase == EngagementState.PHASE_IDLE and self.values["begin"] and self.episode < 0:
-            self.begin()
-        elif self.phase == EngagementState.PHASE_READY:
+        if self.phase == EngagementState.PHASE_READY:
             self._name_the_missing()
             self._go_if_ready()
         elif self.phase == EngagementState.PHASE_RUNNING:

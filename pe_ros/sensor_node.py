@@ -31,13 +31,26 @@ KEPT_STAMPS = 16
 
 
 class Snapshot:
-    """Odometry of the agents at one instant, filled as messages arrive."""
+    """Odometry of the agents at one instant, filled as messages arrive.
 
-    def __init__(self, agents: int) -> None:
+    Attributes:
+        block: canonical state of the agents, (13, N, 1).
+        alive: who is in play, (N, 1).
+        known: whose odometry has come.
+        due: sensor -> number of the reading that is due at this instant and not taken yet.
+    """
+
+    def __init__(self, agents: int, due: dict[str, int]) -> None:
         self.block = np.zeros((COMPONENTS, agents, 1))
         self.alive = np.zeros((agents, 1), dtype=np.bool_)
         self.known: set[int] = set()
-        self.done: set[str] = set()
+        self.due = due
+
+    def put(self, index: int, column: tuple[float, ...], playing: bool) -> None:
+        """Take the odometry of an agent."""
+        self.block[:, index, 0] = column
+        self.alive[index, 0] = playing
+        self.known.add(index)
 
 
 class SensorNode(AgentLifecycleNode):
@@ -60,6 +73,8 @@ class SensorNode(AgentLifecycleNode):
         self._needs = {
             name: {own, *(channel.targets[0] if channel.targets else ())} for name, channel in self._channels.items()
         }
+        schedules = {name: channel.timing.schedule for name, channel in self._channels.items()}
+        self._tables = {name: (schedule.due, schedule.newest) for name, schedule in schedules.items()}
         self._frames = {
             name: self.values["world_frame"] if channel.layout().frame == "world" else f"{self.agent}/base_link"
             for name, channel in self._channels.items()
@@ -145,33 +160,27 @@ class SensorNode(AgentLifecycleNode):
         stamp = heard.stamp - self.start
         if stamp < 0:  # the end of the episode before
             return
-        snapshot = self._snapshots.get(stamp)
-        if snapshot is None:
-            snapshot = self._snapshots[stamp] = Snapshot(len(self.engagement.agents))
-            while len(self._snapshots) > KEPT_STAMPS:
-                del self._snapshots[min(self._snapshots)]
-        snapshot.block[:, index, 0] = heard.column
-        snapshot.alive[index, 0] = heard.in_play
-        snapshot.known.add(index)
-        self._sample_due(stamp, snapshot)
+        snapshot = self._snapshots.get(stamp) or self._begin_snapshot(stamp)
+        snapshot.put(index, heard.column, heard.in_play)
+        for name, sequence in tuple(snapshot.due.items()):
+            if self._needs[name] <= snapshot.known:
+                del snapshot.due[name]
+                self._take(name, snapshot, stamp, sequence)
 
-    def _sample_due(self, stamp: int, snapshot: Snapshot) -> None:
-        """Take every reading that is due at this instant and whose odometry is complete."""
+    def _begin_snapshot(self, stamp: int) -> Snapshot:
+        """Return an empty snapshot of an instant [ns], with what is due then."""
         tick, off = divmod(stamp, self.engagement.world.tick)
-        if off or tick > self.engagement.horizon:
-            return
-        for name, channel in self._channels.items():
-            if name in snapshot.done or not self._needs[name] <= snapshot.known:
-                continue
-            snapshot.done.add(name)
-            schedule = channel.timing.schedule
-            if schedule.due[tick]:
-                self._take(name, snapshot, stamp, int(schedule.newest[tick]))
+        due = {}
+        if not off and tick <= self.engagement.horizon:
+            due = {name: int(newest[tick]) for name, (taken, newest) in self._tables.items() if taken[tick]}
+        snapshot = self._snapshots[stamp] = Snapshot(len(self.engagement.agents), due)
+        while len(self._snapshots) > KEPT_STAMPS:
+            del self._snapshots[min(self._snapshots)]
+        return snapshot
 
     def _take(self, name: str, snapshot: Snapshot, stamp: int, sequence: int) -> None:
-        reading = self._channels[name].sample(
-            State(snapshot.block), snapshot.alive, np.asarray([stamp]), np.asarray([sequence]), None
-        )
+        instant, number = np.asarray([stamp]), np.asarray([sequence])
+        reading = self._channels[name].sample(State(snapshot.block), snapshot.alive, instant, number, None)
         self._missing[name] += max(0, sequence - self._sequence[name] - 1)
         self._sequence[name] = sequence
         self._rates[name][0] += 1
@@ -181,9 +190,12 @@ class SensorNode(AgentLifecycleNode):
 
     def _send(self, name: str, message: bytes, reading: Reading) -> None:
         """Publish a reading when it is due to arrive; in lockstep at once, its receiver waits for that instant."""
-        arrival = int(reading.arrival[0, 0])
         assert self.start is not None
-        if self.pace == LOCKSTEP or arrival >= NEVER or self.start + arrival <= self.context_of_engagement.now():
+        if self.pace == LOCKSTEP:
+            self.outputs[name].publish(message)
+            return
+        arrival = int(reading.arrival[0, 0])
+        if arrival >= NEVER or self.start + arrival <= self.context_of_engagement.now():
             self.outputs[name].publish(message)
         else:
             self.alarms.at(self.start + arrival, partial(self.outputs[name].publish, message))
@@ -197,10 +209,9 @@ class SensorNode(AgentLifecycleNode):
         if episode != self.episode or not self.running or not self.active:
             return
         if self._needs[name] <= self._newest.keys():
-            snapshot = Snapshot(len(self.engagement.agents))
+            snapshot = Snapshot(len(self.engagement.agents), {})
             for index, (column, playing) in self._newest.items():
-                snapshot.block[:, index, 0] = column
-                snapshot.alive[index, 0] = playing
+                snapshot.put(index, column, playing)
             self._take(name, snapshot, due, number)
         self._schedule(name, number + 1, episode, start)
 

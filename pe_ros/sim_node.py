@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class SimNode(Node):
         self._simulation = Simulation(self.engagement, sensing=False)
         self._tick_length = self.engagement.world.tick
         self._frame = self.time.values["world_frame"]
+        self._agents_of = {
+            name: [f"{name}_{i}" for i in range(role.count)] for name, role in self.engagement.roles.items()
+        }
         self._odom_due = self._odometry_ticks()
         self._start = 0
         self._wall_zero = 0
@@ -107,16 +111,13 @@ class SimNode(Node):
             self.referee.end(ABORTED)
 
     def _odometry_ticks(self) -> Any:
-        """Return at which ticks odometry is published: whenever a sensor or a decision of anybody is due."""
+        """Return at which ticks odometry is published: whenever anybody's sensor is due."""
         horizon = self.engagement.horizon
         due = np.zeros(horizon + 1, dtype=np.bool_)
         due[0] = True
         for role in self.engagement.roles.values():
-            trains = [(spec.rate, spec.phase) for spec in role.sensors.values()]
-            if role.policy.rate is not None:
-                trains.append((role.policy.rate, role.policy.phase))
-            for rate, phase in trains:
-                due |= Schedule(rate, phase).on_ticks(self._tick_length, horizon).due
+            for spec in role.sensors.values():
+                due |= Schedule(spec.rate, spec.phase).on_ticks(self._tick_length, horizon).due
         return due
 
     # The stage of the referee
@@ -130,8 +131,9 @@ class SimNode(Node):
             self._commands_heard: dict[str, ActionRecord] = {}
             self._arrived: list[tuple[str, ActionRecord]] = []
             self._missing: set[str] = set()
-            self._newest: dict[str, ActionRecord] = {}
+            self._decisions: dict[str, dict[int, ActionRecord]] = {agent: {} for agent in self.engagement.agents}
             self._effective: dict[str, int] = dict.fromkeys(self.engagement.agents, -1)
+            self._in_effect: dict[str, Command] = {}
             self._start = 0
             if self._simulated:
                 # Whole seconds of simulated time, later than anything before: bags of many episodes stay in order.
@@ -172,25 +174,26 @@ class SimNode(Node):
         simulation = self._simulation
         tick = int(simulation.tick[0])
         deciding: list[str] = []
-        for name, role in simulation.roles.items():
+        for name in simulation.roles:
             due = simulation.due(name)
             if due is not None:
-                deciding += [f"{name}_{i}" for i in range(role.last - role.first) if due[i, 0]]
-        if self._odom_due[tick] or deciding:
-            self._publish_state()
+                deciding += compress(self._agents_of[name], due[:, 0].tolist())
+        odometry = bool(self._odom_due[tick])
+        if self._simulated and (odometry or deciding) and self._time_publisher.get_subscription_count():
+            self._time_publisher.publish(Clock(clock=time_message(self._now())))
+        if odometry:
+            self._publish_odometry()
+        if self._simulated and (odometry or deciding) and isinstance(self.time.alarms, SimulatedAlarms):
+            self.time.alarms.set(self._now())
         return deciding
 
-    def _publish_state(self, *, last: bool = False) -> None:
-        """Publish the time and every agent's odometry; at the last instant no time, for nobody decides any more."""
+    def _publish_odometry(self) -> None:
+        """Publish every agent's odometry at the present instant."""
         now = self._now()
-        stamp = time_message(now)
-        if self._simulated and not last:
-            self._time_publisher.publish(Clock(clock=stamp))
-        block, alive = self._simulation.state.block, self._simulation.alive
-        for i, (publisher, writer) in enumerate(zip(self._odometry, self._writers, strict=True)):
-            publisher.publish(writer.encode(block[:, i, 0].tolist(), now, playing=bool(alive[i, 0])))
-        if self._simulated and not last and isinstance(self.time.alarms, SimulatedAlarms):
-            self.time.alarms.set(now)
+        columns = self._simulation.state.block[:, :, 0].T.tolist()
+        playing = self._simulation.alive[:, 0].tolist()
+        for publisher, writer, column, plays in zip(self._odometry, self._writers, columns, playing, strict=True):
+            publisher.publish(writer.encode(column, now, playing=plays))
 
     def _end_tick(self) -> bool:
         """Apply commands, integrate, judge; return whether the episode goes on."""
@@ -206,7 +209,7 @@ class SimNode(Node):
             return True
         self._going = False
         self._last_end = self._now()
-        self._publish_state(last=True)
+        self._publish_odometry()
         self._hash.state(simulation)
         view.sha256 = self._hash.hexdigest()
         self._referee.end()
@@ -223,7 +226,7 @@ class SimNode(Node):
         view.elapsed = view.ticks * self._tick_length
         view.alive = simulation.alive[:, 0].tolist()
         view.rewards = [a + b for a, b in zip(view.rewards, simulation.rewards[:, 0].tolist(), strict=True)]
-        view.distances = simulation.distances[:, :, 0].ravel().tolist()
+        view.distances = simulation.distances.ravel().tolist()
         view.min_distance = min(view.min_distance, *view.distances)
         view.outcome = int(simulation.outcome[0])
 
@@ -266,40 +269,50 @@ class SimNode(Node):
         self._note(agent, message)
 
     def _note(self, agent: str, message: ActionRecord) -> None:
-        """Keep the newest command of an agent and count it."""
-        self._newest[agent] = message
+        """Keep a command until it has taken effect, and count it."""
+        self._decisions[agent][message.stamp] = message
         self._referee.view.decisions[agent] = self._referee.view.decisions.get(agent, 0) + 1
 
     def _take_decisions(self) -> None:
         """In lockstep: submit all decisions of this tick at once, as the env does."""
         now = self._simulation.now
         for name, role in self._simulation.roles.items():
-            agents = [f"{name}_{i}" for i in range(role.last - role.first)]
+            agents = self._agents_of[name]
             heard = [agent in self._commands_heard for agent in agents]
-            if not any(heard):
+            if True not in heard:
                 continue
             values = np.zeros((role.action.size, len(agents), 1), np.float32)
-            mode = np.zeros((len(agents), 1), np.int8)
+            mode = None
             for i, agent in enumerate(agents):
                 if heard[i]:
                     message = self._commands_heard.pop(agent)
                     values[:, i, 0] = message.values
-                    mode[i] = message.mode
+                    if message.mode:
+                        mode = np.zeros((len(agents), 1), np.int8) if mode is None else mode
+                        mode[i] = message.mode
                     self._note(agent, message)
-            role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode)
+            role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode, elapsed=self._simulation.elapsed)
 
     def _publish_applied(self, commands: dict[str, Command]) -> None:
-        """Tell what has taken effect at this tick."""
+        """Tell those who listen what has taken effect at this tick."""
         for name, role in self._simulation.roles.items():
-            stamp = role.hold.stamp
-            for i in range(role.last - role.first):
-                agent = f"{name}_{i}"
-                decided = int(stamp[i, 0])
-                if decided < 0 or decided == self._effective[agent] or agent not in self._newest:
-                    continue
-                self._effective[agent] = decided
-                applied = self._newest[agent].patched(values=commands[name].values[:, i, 0], effective=self._now())
-                self._applied[agent].publish(applied)
+            if commands[name] is self._in_effect.get(name):
+                continue
+            self._in_effect[name] = commands[name]
+            for i, decided in enumerate(role.hold.stamp[:, 0].tolist()):
+                agent = self._agents_of[name][i]
+                if decided >= 0 and decided != self._effective[agent]:
+                    self._effective[agent] = decided
+                    self._tell_applied(agent, decided + self._start, commands[name].values[:, i, 0])
+
+    def _tell_applied(self, agent: str, stamp: int, values: Any) -> None:
+        """Publish the decision of an instant [ns, ROS time] as what has now taken effect; forget those before it."""
+        decisions = self._decisions[agent]
+        message = decisions.get(stamp)
+        for older in [instant for instant in decisions if instant <= stamp]:
+            del decisions[older]
+        if message is not None and self._applied[agent].get_subscription_count():
+            self._applied[agent].publish(message.patched(values=values, effective=self._now()))
 
     # Lockstep
 
