@@ -16,6 +16,7 @@ from pe_sim.policies.base import Policy, PolicyContext, Views
 from pe_sim.policies.bundle import Bundle, read
 from pe_sim.policies.contract import require_fit
 from pe_sim.policies.networks import Network
+from pe_sim.policies.torch_network import TorchNetwork
 from pe_sim.schema import Strict, as_engagement_error
 from pe_sim.sensors.inbox import SensorView
 
@@ -26,10 +27,13 @@ class BundleParameters(Strict):
     Attributes:
         deterministic: fly the most probable action, or draw one; default what the bundle says.
         accept: differences between training and this agent to fly with nevertheless.
+        compute: what computes the networks: the array library of the simulation with sums in a fixed order, which
+            needs nothing else, or torch with one thread, which is faster for wide networks.
     """
 
     deterministic: bool | None = None
     accept: tuple[Literal["dynamics", "latency", "rate"], ...] = ()
+    compute: Literal["arrays", "torch"] = "arrays"
 
 
 def load(path: Path, context: PolicyContext, parameters: dict[str, Any]) -> BundlePolicy:
@@ -57,9 +61,11 @@ class BundlePolicy(Policy):
     Attributes:
         bundle: the same.
         deterministic: whether the most probable action is flown.
+        compute: what computes the networks.
 
     Raises:
         ContractError: if it does not fit the agents.
+        PluginError: if torch is to compute and is not installed.
     """
 
     def __init__(self, bundle: Bundle, context: PolicyContext, parameters: BundleParameters | None = None) -> None:
@@ -74,6 +80,7 @@ class BundlePolicy(Policy):
             )
         self.bundle = bundle
         self.deterministic = described.deterministic if settings.deterministic is None else settings.deterministic
+        self.compute = settings.compute
         self._discrete = context.action.discrete
         self._flat = Flattener(described.observe, context.layouts[0], context.action)
         self._groups = self._group_agents()
@@ -81,9 +88,10 @@ class BundlePolicy(Policy):
         self._keys = self.xp.zeros((self._agents, self._batch), dtype=self.xp.int64)
         self._allocate()
 
-    def _group_agents(self) -> list[tuple[list[int], Network, Array, Array, Array | None]]:
+    def _group_agents(self) -> list[tuple[list[int], Network | TorchNetwork, Array, Array, Array | None]]:
         """Return, per network: places of its agents, network, mean, deviation, standard deviation of the action."""
         xp, described, groups = self.xp, self.bundle.description, []
+        kind = TorchNetwork if self.compute == "torch" else Network
         for member in range(described.members):
             numbers = self.context.numbers
             places = [i for i, number in enumerate(numbers) if described.members == 1 or number == member]
@@ -96,7 +104,7 @@ class BundlePolicy(Policy):
             }
             mean, deviation = mine.pop("normalisation.mean"), mine.pop("normalisation.deviation")
             spread = xp.exp(mine.pop("log_std")) if "log_std" in mine else None
-            groups.append((places, Network(described.network, mine, xp), mean, deviation, spread))
+            groups.append((places, kind(described.network, mine, xp), mean, deviation, spread))
         return groups
 
     def _allocate(self) -> None:
@@ -111,11 +119,13 @@ class BundlePolicy(Policy):
 
     @property
     def sha256(self) -> str:
-        """Hash of weights, network, scaling and whether actions are drawn."""
-        described = self.bundle.description
-        if self.deterministic == described.deterministic:
-            return described.sha256
-        return hashlib.sha256(f"{described.sha256} deterministic: {self.deterministic}".encode()).hexdigest()
+        """Hash of weights, network, scaling, whether actions are drawn, and what computes."""
+        described, others = self.bundle.description, ""
+        if self.deterministic != described.deterministic:
+            others += f" deterministic: {self.deterministic}"
+        if self.compute != "arrays":
+            others += f" compute: {self.compute}"
+        return hashlib.sha256(f"{described.sha256}{others}".encode()).hexdigest() if others else described.sha256
 
     def reset(self, roots: Array, rows: Array | None) -> None:
         """Begin episodes: memory and own past actions are cleared."""
@@ -149,7 +159,7 @@ class BundlePolicy(Policy):
         self._remember(action, due)
         return action
 
-    def _infer(self, network: Network, places: list[int], inputs: Array, due: Array) -> Array:
+    def _infer(self, network: Network | TorchNetwork, places: list[int], inputs: Array, due: Array) -> Array:
         if self._memory is None:
             return network.forward(inputs, None)[0]
         xp, before = self.xp, self._memory[places]

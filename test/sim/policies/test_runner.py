@@ -58,16 +58,20 @@ def part(views: dict[str, SensorView], agent: int, row: int) -> dict[str, Sensor
 @pytest.mark.parametrize("network", [MLP, GRU, LSTM], ids=["mlp", "gru", "lstm"])
 @pytest.mark.parametrize("deterministic", [True, False])
 @pytest.mark.parametrize("members", [1, 3])
-def test_an_agent_decides_the_same_to_the_bit_alone_and_in_a_batch(tmp_path, network, deterministic, members):
+@pytest.mark.parametrize("compute", ["arrays", "torch"])
+def test_an_agent_decides_the_same_to_the_bit_alone_and_in_a_batch(tmp_path, network, deterministic, members, compute):
+    if compute == "torch":
+        pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
     engagement, batch = shipped("kinematic_3v1", **SHORT), 21
     bundle = bundle_for(tmp_path, engagement, "pursuer", network, members=members)
     assert 3 * batch // members <= EXACT_ROWS
-    team = policy_for(bundle, engagement, "pursuer", batch, deterministic=deterministic)
+    team = policy_for(bundle, engagement, "pursuer", batch, deterministic=deterministic, compute=compute)
     roots = np.arange(batch, dtype=np.int64) * 77 + 5
     team.reset(roots, None)
     singles = {}
     for agent, row in [(0, 0), (1, 20), (2, 13)]:
-        singles[agent, row] = policy_for(bundle, engagement, "pursuer", 1, [agent], deterministic=deterministic)
+        how = {"deterministic": deterministic, "compute": compute}
+        singles[agent, row] = policy_for(bundle, engagement, "pursuer", 1, [agent], **how)
         singles[agent, row].reset(roots[row : row + 1], None)
     everyone, one = np.ones((3, batch), bool), np.ones((1, 1), bool)
     for step in range(4):
@@ -76,6 +80,24 @@ def test_an_agent_decides_the_same_to_the_bit_alone_and_in_a_batch(tmp_path, net
         for (agent, row), single in singles.items():
             alone = single.decide(part(views, agent, row), np.zeros(1, np.int64), one)
             assert np.array_equal(alone[:, 0, 0], together[:, agent, row])
+
+
+@pytest.mark.parametrize("network", [MLP, GRU, LSTM], ids=["mlp", "gru", "lstm"])
+@pytest.mark.parametrize("batch", [1, 40])
+def test_torch_decides_as_the_array_library_does(tmp_path, network, batch):
+    pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
+    engagement = shipped("kinematic_3v1", **SHORT)
+    bundle = bundle_for(tmp_path, engagement, "pursuer", network)
+    one, other = (policy_for(bundle, engagement, "pursuer", batch, compute=c) for c in ("arrays", "torch"))
+    assert one.sha256 == bundle.description.sha256 != other.sha256
+    everyone, now = np.ones((3, batch), bool), np.zeros(batch, np.int64)
+    for policy in (one, other):
+        policy.reset(np.arange(batch), None)
+    for step in range(5):
+        views = views_of(one, step)
+        expected = one.decide(views, now, everyone)
+        assert other.decide(views, now, everyone) == pytest.approx(expected, abs=2e-4)
+        assert np.ptp(expected) > 1
 
 
 def test_large_batches_agree_to_rounding(tmp_path):
