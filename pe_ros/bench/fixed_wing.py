@@ -9,9 +9,9 @@ from typing import Any
 
 from pe_ros.composition import Composition
 from pe_ros.discovery import use_profile
+from pe_ros.referee_node import EpisodeView
 from pe_ros.specs import Options
 from pe_sim.bench.figures import Figure
-from pe_sim.timing import seconds
 
 
 def real_time(engagement: Path, *, quick: bool = False) -> list[Figure]:
@@ -21,8 +21,15 @@ def real_time(engagement: Path, *, quick: bool = False) -> list[Figure]:
     """
     use_profile()
     duration = 5.0 if quick else 20.0
+    took = 0
+
+    def ended(episode: int, view: EpisodeView) -> None:
+        nonlocal took
+        del episode, view
+        took = time.time_ns() - run.referee.start
+
     run = Composition(
-        Options(str(engagement), pace="realtime", overrides=json.dumps({"rules.time_limit": duration}))
+        Options(str(engagement), pace="realtime", overrides=json.dumps({"rules.time_limit": duration})), on_end=ended
     )
     periods = {
         f"{name}_{i}": role.trigger.period for name, role in run.engagement.roles.items() for i in range(role.count)
@@ -33,18 +40,19 @@ def real_time(engagement: Path, *, quick: bool = False) -> list[Figure]:
         nonlocal on_time
         on_time += time.time_ns() - record.stamp <= periods[agent]
 
-    begin = time.perf_counter()
     try:
         run.sim.on_command = heard
         run.run()
-        elapsed = seconds(run.referee.view.elapsed)
-        wall = time.perf_counter() - begin
+        elapsed = run.referee.view.elapsed
         roles = run.engagement.roles.values()
         due = sum(role.count * role.trigger.count(run.referee.view.elapsed) for role in roles)
     finally:
         run.close()
     note = f"{engagement.stem}, one process, {duration:g} s"
     return [
-        Figure("real time on ROS, decisions on time", 100.0 * on_time / due, "%", goal=99.5, note=note),
-        Figure("real time on ROS, factor", elapsed / wall, "x real time", goal=0.97, note=f"{note}; start-up included"),
+        Figure("real time on ROS, decisions on time", 100.0 * on_time / due, "%", goal=100.0, note=note),
+        Figure(
+            "real time on ROS, factor", elapsed / took, "x real time", goal=0.995,
+            note=f"{note}; engagement time over wall time, from time zero to the word that it has ended",
+        ),
     ]
