@@ -23,8 +23,7 @@ class ActorCriticLearner(Learner):
         super().__init__(*arguments)
         self.actor: Any = self.policy["actor"]
         self.critic: Any = self.policy["critic"]
-        rate = float(setting(self.config, "learning_rate"))
-        self.optimisers["policy"] = torch.optim.Adam(self.policy.parameters(), lr=rate, eps=1e-5)
+        self.adam("policy", self.policy.parameters(), "learning_rate", eps=1e-5)
 
     def evaluated(self, obs: NDArray[Any], drawn: NDArray[Any]) -> tuple[Tensor, Tensor, Tensor]:
         """Return log-probabilities and entropies of actions as they were drawn, and values; (R,) each."""
@@ -76,7 +75,7 @@ class ActorCriticAgent(OnPolicyAgent):
             values = self.policy["critic"](seen)[:, 0].numpy()
         self._drawn = drawn.numpy().astype(np.float32)
         return {
-            "actions": self.scale.up(drawn.numpy()), "values": values, "dists": self._distributions(out),
+            "actions": self.scale.up(drawn.numpy()), "values": values,
             "log_pi": log_pi.numpy() - self.scale.log_stretch,
         }
 
@@ -85,11 +84,13 @@ class ActorCriticAgent(OnPolicyAgent):
         assert policy_output is not None
         return {"old_logp": policy_output["log_pi"] + self.scale.log_stretch, "drawn": self._drawn}
 
-    def _distributions(self, out: Tensor) -> list[Any]:
+    def _distributions(self, observations: NDArray[Any]) -> list[Any]:
         """Return the distribution of each row: over choices, or over actions in their units."""
+        actor: Any = self.policy["actor"]
+        with torch.no_grad():
+            out = actor.body(rows(observations))
         if self.discrete:
             return [torch.distributions.Categorical(logits=row) for row in out]
-        actor: Any = self.policy["actor"]
         middle, width = (torch.tensor(x.reshape(-1)) for x in (self.scale.middle, self.scale.half))
         spread = torch.exp(actor.log_std.detach())
         return [torch.distributions.Normal(middle + row * width, spread * width) for row in out]

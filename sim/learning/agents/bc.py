@@ -11,7 +11,7 @@ from torch import nn
 
 from pe_sim.learning.agents.learner import Learner, numbers, rows
 from pe_sim.learning.agents.offline import OfflineAgent
-from pe_sim.learning.agents.settings import setting, widths
+from pe_sim.learning.agents.settings import widths
 from pe_sim.learning.networks import Actor
 from pe_sim.policies.networks import NetworkSpec
 
@@ -21,17 +21,16 @@ class BCLearner(Learner):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.actor: Any = self.policy["actor"]
-        rate = float(setting(self.config, "learning_rate"))
-        body: Any = self.actor.body
-        self.optimisers["actor"] = torch.optim.Adam(body.parameters(), lr=rate)
+        actor: Any = self.policy["actor"]
+        self.body = actor.body
+        self.adam("actor", self.body.parameters(), "learning_rate")
 
     def update(
         self, obs: NDArray[Any], actions: NDArray[Any], rewards: NDArray[Any], obs_next: NDArray[Any],
         terminals: NDArray[Any],
     ) -> dict[str, float]:
         """Make the choices that were made more probable, or the values nearer to those taken."""
-        out = self.actor.body(rows(obs))
+        out = self.body(rows(obs))
         if self.scale.discrete:
             loss = nn.functional.cross_entropy(out, numbers(actions).long())
         else:

@@ -20,8 +20,7 @@ class DDPGLearner(Learner):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         for name in ("actor", "critic"):
-            rate = float(setting(self.config, f"learning_rate_{name}"))
-            self.optimisers[name] = torch.optim.Adam(self.policy[name].parameters(), lr=rate)
+            self.adam(name, self.policy[name].parameters(), f"learning_rate_{name}")
 
     def update(
         self, obs: NDArray[Any], actions: NDArray[Any], rewards: NDArray[Any], obs_next: NDArray[Any],

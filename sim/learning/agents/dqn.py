@@ -20,8 +20,7 @@ class DQNLearner(Learner):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        rate = float(setting(self.config, "learning_rate"))
-        self.optimisers["q"] = torch.optim.Adam(self.policy["q"].parameters(), lr=rate)
+        self.adam("q", self.policy["q"].parameters(), "learning_rate")
 
     def update(
         self, obs: NDArray[Any], actions: NDArray[Any], rewards: NDArray[Any], obs_next: NDArray[Any],

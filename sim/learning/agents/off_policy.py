@@ -67,13 +67,13 @@ class OffPolicyAgent(Agent):
 
     @property
     def e_greedy(self) -> float | None:
-        """Present probability of a choice at random; None where that is not configured."""
-        return self._scheduled("greedy", "decay_step_greedy")
+        """Present probability of a choice at random; None for values, and where it is not configured."""
+        return self._scheduled("greedy", "decay_step_greedy") if self.discrete else None
 
     @property
     def noise_scale(self) -> float | None:
-        """Present standard deviation of the noise on actions; None where that is not configured."""
-        return self._scheduled("noise", "running_steps")
+        """Present standard deviation of the noise on values; None for choices, and where it is not configured."""
+        return None if self.discrete else self._scheduled("noise", "running_steps")
 
     def _scheduled(self, what: str, duration: str) -> float | None:
         """Return start + share * (end - start), the share of the steps that are done being at most 1."""

@@ -55,7 +55,11 @@ class OnPolicyAgent(Agent):
 
     @abstractmethod
     def _evaluate(self, observations: NDArray[Any], deterministic: bool) -> dict[str, Any]:
-        """Return 'actions', 'values' (None without a critic), 'dists' and 'log_pi' for scaled observations."""
+        """Return 'actions', 'values' (None without a critic) and 'log_pi' for scaled observations."""
+
+    @abstractmethod
+    def _distributions(self, observations: NDArray[Any]) -> list[Any]:
+        """Return the distribution of actions for each of some scaled observations."""
 
     def get_terminated_values(
         self, observations_next: NDArray[Any], rewards: NDArray[Any] | None = None
@@ -76,7 +80,8 @@ class OnPolicyAgent(Agent):
         out = self._evaluate(observations, deterministic)
         return {
             "actions": out["actions"], "values": 0 if out["values"] is None else out["values"],
-            "dists": out["dists"] if return_dists else None, "log_pi": out["log_pi"] if return_logpi else None,
+            "dists": self._distributions(observations) if return_dists else None,
+            "log_pi": out["log_pi"] if return_logpi else None,
         }
 
     def get_aux_info(self, policy_output: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -33,14 +33,13 @@ class SACLearner(Learner):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        rates = {name: float(setting(self.config, f"learning_rate_{name}")) for name in ("actor", "critic")}
         critics = [parameter for name in CRITICS for parameter in self.policy[name].parameters()]
-        self.optimisers["actor"] = torch.optim.Adam(self.policy["actor"].parameters(), lr=rates["actor"])
-        self.optimisers["critic"] = torch.optim.Adam(critics, lr=rates["critic"])
+        self.adam("actor", self.policy["actor"].parameters(), "learning_rate_actor")
+        self.adam("critic", critics, "learning_rate_critic")
         self.actor: Any = self.policy["actor"]
         self.temperature: Any = self.policy["temperature"]
         if getattr(self.config, "use_automatic_entropy_tuning", True):
-            self.optimisers["temperature"] = torch.optim.Adam(self.temperature.parameters(), lr=rates["actor"])
+            self.adam("temperature", self.temperature.parameters(), "learning_rate_actor")
         self.target_entropy = float(getattr(self.config, "target_entropy", -self.scale.size))
         self.follow(1.0, *CRITICS)
 

@@ -36,10 +36,9 @@ class TD3Learner(Learner):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        rates = {name: float(setting(self.config, f"learning_rate_{name}")) for name in ("actor", "critic")}
         critics = [*self.policy["critic_1"].parameters(), *self.policy["critic_2"].parameters()]
-        self.optimisers["actor"] = torch.optim.Adam(self.policy["actor"].parameters(), lr=rates["actor"])
-        self.optimisers["critic"] = torch.optim.Adam(critics, lr=rates["critic"])
+        self.adam("actor", self.policy["actor"].parameters(), "learning_rate_actor")
+        self.adam("critic", critics, "learning_rate_critic")
         self.follow(1.0, *NETWORKS)
 
     def update(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -19,6 +16,7 @@ import torch
 from pe_sim.engagement import parse
 from pe_sim.envs.single_pursuit import SinglePursuit
 from pe_sim.errors import PeError
+from pe_sim.learning.agents.a2c import A2CAgent
 from pe_sim.learning.agents.callbacks import BaseCallback
 from pe_sim.learning.agents.on_policy import OnPolicyAgent
 from pe_sim.learning.agents.on_policy_memory import OnPolicyMemory
@@ -26,61 +24,9 @@ from pe_sim.learning.agents.ppo import PPOAgent
 from pe_sim.learning.agents.vector_env import DummyVecEnv
 
 from ...files import grid_file  # noqa: TID252 - shared by one room
+from .tasks import Line, Target, Track, best_track_score, many, on_policy_settings, signature_of
 
 GOLDEN = json.loads((Path(__file__).parent / "xuance_1_4_4.json").read_text())
-
-
-class Line(gym.Env):
-    """Five places; the last one pays and ends, and time is up after ``limit`` steps."""
-
-    observation_space = gym.spaces.Box(-1.0, 1.0, (5,), np.float32)
-    action_space = gym.spaces.Discrete(2)
-
-    def __init__(self, limit: int = 20) -> None:
-        self.limit, self.closed, self.resets = limit, False, 0
-
-    def _seen(self) -> np.ndarray[Any, Any]:
-        return np.eye(5, dtype=np.float32)[self.place]
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.place, self.time = 0, 0
-        self.resets += 1
-        return self._seen(), {}
-
-    def step(self, action):
-        assert self.action_space.contains(int(action))
-        self.place = min(4, self.place + 1) if action else max(0, self.place - 1)
-        self.time += 1
-        done = self.place == 4
-        return self._seen(), float(done) - 0.05, done, self.time >= self.limit and not done, {}
-
-    def close(self):
-        self.closed = True
-
-
-class Target(gym.Env):
-    """Paid for nearness of the action to 3 in [0, 4]; every episode one step."""
-
-    observation_space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
-    action_space = gym.spaces.Box(0.0, 4.0, (1,), np.float32)
-
-    def reset(self, *, seed=None, options=None):
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action):
-        assert self.action_space.contains(action)
-        return np.zeros(1, np.float32), -abs(float(action[0]) - 3.0), True, False, {}
-
-
-def settings(**changes) -> Namespace:
-    values = {
-        "seed": 1, "gamma": 0.95, "gae_lambda": 0.95, "horizon_size": 16, "n_epochs": 4, "n_minibatch": 4,
-        "use_advnorm": True, "use_obsnorm": False, "use_rewnorm": False, "obsnorm_range": 5, "rewnorm_range": 5,
-        "parallels": 4, "learning_rate": 0.01, "clip_range": 0.2, "ent_coef": 0.0, "vf_coef": 0.25,
-        "grad_clip_norm": 0.5, "hidden": (32,),
-    }
-    return Namespace(**{**values, **changes})
 
 
 def lines(count: int = 4, limit: int = 20) -> DummyVecEnv:
@@ -88,28 +34,22 @@ def lines(count: int = 4, limit: int = 20) -> DummyVecEnv:
 
 
 def agent(callback: BaseCallback | None = None, envs: DummyVecEnv | None = None, **changes) -> PPOAgent:
-    return PPOAgent(settings(**changes), envs or lines(), callback=callback)
-
-
-def signature(function) -> list[list[Any]]:
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    empty = inspect.Parameter.empty
-    return [[p.name] if p.default is empty else [p.name, p.default] for p in parameters]
+    return PPOAgent(on_policy_settings(**changes), envs or lines(), callback=callback)
 
 
 @pytest.mark.parametrize("method", GOLDEN["OnPolicyAgent"])
 def test_signatures_are_those_of_the_golden_file(method):
-    assert signature(getattr(OnPolicyAgent, method)) == GOLDEN["OnPolicyAgent"][method]
+    assert signature_of(getattr(OnPolicyAgent, method)) == GOLDEN["OnPolicyAgent"][method]
 
 
 def test_built_from_spaces_it_infers_and_missing_spaces_raise():
-    built = PPOAgent(settings(), None, Line.observation_space, Line.action_space)
+    built = PPOAgent(on_policy_settings(), None, Line.observation_space, Line.action_space)
     assert built.get_actions(np.eye(5, dtype=np.float32))["actions"].shape == (5,)
     with pytest.raises(ValueError, match="only infers"):
         built.train(1)
     for given in ({}, {"observation_space": Line.observation_space}, {"action_space": Line.action_space}):
         with pytest.raises(ValueError, match="action_space"):
-            PPOAgent(settings(), **given)
+            PPOAgent(on_policy_settings(), **given)
 
 
 def test_actions_come_with_four_keys_and_what_was_asked_for():
@@ -124,7 +64,7 @@ def test_actions_come_with_four_keys_and_what_was_asked_for():
 
 
 def test_log_probabilities_of_continuous_actions_are_those_in_their_units():
-    built = PPOAgent(settings(), None, Target.observation_space, Target.action_space)
+    built = PPOAgent(on_policy_settings(), None, Target.observation_space, Target.action_space)
     out = built.get_actions(np.zeros((6, 1), np.float32), return_dists=True, return_logpi=True)
     pairs = zip(out["dists"], out["actions"], strict=True)
     assert out["log_pi"] == pytest.approx([float(d.log_prob(torch.tensor(a)).sum()) for d, a in pairs], abs=1e-5)
@@ -176,6 +116,77 @@ def test_steps_updates_and_episodes_are_counted_exactly():
     assert count.calls.count("step") == count.calls.count("end") == 20
     where = count.calls.index("epochs")
     assert count.calls[where + 1] == "end"
+
+
+def test_without_a_critic_values_are_0():
+    class NoCritic(PPOAgent):
+        def _evaluate(self, observations, deterministic):
+            return {**super()._evaluate(observations, deterministic), "values": None}
+
+    built = NoCritic(on_policy_settings(horizon_size=4), lines(2, limit=3))
+    assert built.get_actions(np.eye(5, dtype=np.float32))["values"] == 0
+    assert not built.get_terminated_values(np.eye(5, dtype=np.float32)).any()
+    built.train(3)
+    assert not built.memory.values.any()
+
+
+def test_an_update_is_announced_and_what_the_callback_returns_is_added_to_the_metrics():
+    class Adds(BaseCallback):
+        def __init__(self):
+            self.calls = []
+
+        def on_update_start(self, iterations, **kwargs):
+            self.calls.append(("start", iterations))
+            assert {"policy", "obs", "advantages"} <= set(kwargs)
+
+        def on_update_end(self, iterations, **kwargs):
+            self.calls.append(("end", iterations))
+            return {"mine": float(iterations)}
+
+    callback = Adds()
+    metrics = agent(callback, horizon_size=4, n_epochs=1, n_minibatch=2).train(4)
+    assert callback.calls == [("start", 0), ("end", 1), ("start", 1), ("end", 2)]
+    assert metrics["mine"] == 2.0
+
+
+def test_the_statistics_scale_what_the_policy_sees_and_the_rewards_it_learns_from():
+    built = PPOAgent(on_policy_settings(use_obsnorm=True, use_rewnorm=True, obsnorm_range=2), many(Track))
+    built.train(10)
+    mean, spread = built.obs_rms.mean, built.obs_rms.deviation
+    given = np.asarray([[0.3], [100.0]])
+    assert built._process_observation(given)[:, 0] == pytest.approx([(0.3 - mean[0]) / spread[0], 2.0], rel=1e-5)
+    assert built._process_reward(np.asarray([0.2])) == pytest.approx(0.2 / max(built.ret_rms.deviation[0], 0.1))
+
+
+def test_without_gae_an_advantage_is_what_was_returned_less_the_value():
+    built = agent(None, lines(1), use_gae=False, horizon_size=4, gamma=0.5)
+    assert built.gae_lam == 1.0
+    built.train(3)
+    rewards, values = built.memory.rewards[:, 0], built.memory.values[:, 0]
+    built.memory.ptr = 3
+    built.memory.finish_path(0.0, 0)
+    returned = rewards[0] + 0.5 * rewards[1] + 0.25 * rewards[2]
+    assert built.memory.advantages()[0, 0] == pytest.approx(returned - values[0])
+
+
+def test_a_missing_setting_and_a_space_that_cannot_be_are_named():
+    config = on_policy_settings()
+    del config.learning_rate
+    with pytest.raises(PeError, match=r"config\.learning_rate"):
+        PPOAgent(config, lines())
+    for space in (gym.spaces.MultiDiscrete([2, 2]), gym.spaces.Discrete(2, start=1)):
+        with pytest.raises(PeError, match="action_space"):
+            PPOAgent(on_policy_settings(), None, Line.observation_space, space)
+    with pytest.raises(PeError, match="observation_space"):
+        PPOAgent(on_policy_settings(), None, gym.spaces.Dict({"a": Line.observation_space}), Line.action_space)
+
+
+def test_a_loss_that_is_not_finite_is_an_error():
+    built = agent(horizon_size=4)
+    with torch.no_grad():
+        built.policy["critic"].body.head.bias.fill_(float("nan"))
+    with pytest.raises(PeError, match="not finite"):
+        built.train(4)
 
 
 def test_a_callback_can_stop_the_training():
@@ -273,6 +284,34 @@ def test_ppo_learns_a_continuous_action_within_its_bounds():
     built.train(16 * 20)
     action = built.get_actions(np.zeros((1, 1), np.float32), deterministic=True)["actions"]
     assert action[0, 0] == pytest.approx(3.0, abs=0.3)
+
+
+def test_a2c_takes_the_policy_gradient():
+    built = A2CAgent(on_policy_settings(vf_coef=0.0, grad_clip_norm=None), lines())
+    seen, drawn = np.eye(5, dtype=np.float32)[:2], np.asarray([0.0, 1.0], np.float32)
+    advantages = np.asarray([2.0, -1.0])
+    head = built.policy["actor"].body.head
+    probabilities = torch.softmax(built.policy["actor"].body(torch.tensor(seen)), -1).detach().numpy()
+    built.learner.optimisers["policy"].step = lambda: None  # the gradient stays to be looked at
+    built.learner.update(seen, drawn, np.zeros(2), np.zeros(2), advantages, {"drawn": drawn})
+    # d(-A log p(a))/d(logits) = -A (onehot(a) - p), averaged
+    expected = -(advantages[:, None] * (np.eye(2)[drawn.astype(int)] - probabilities)).mean(axis=0)
+    assert head.bias.grad.numpy() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a2c_learns_to_walk_to_the_end():
+    built = A2CAgent(on_policy_settings(n_epochs=1, n_minibatch=1), lines(8))
+    built.train(16 * 40)
+    assert np.mean(built.test(8, test_envs=lines(8))) == pytest.approx(1.0 - 4 * 0.05)
+
+
+def test_a2c_learns_values():
+    built = A2CAgent(on_policy_settings(n_epochs=1, n_minibatch=2, learning_rate=0.01, gamma=0.9), many(Track, 8))
+    before = np.mean(built.test(40, test_envs=many(Track, 4, 100)))
+    built.train(16 * 60)
+    after = np.mean(built.test(40, test_envs=many(Track, 4, 100)))
+    best = np.mean([best_track_score(x) for x in np.linspace(-1, 1, 101)])
+    assert after - before > 0.9 * (best - before)
 
 
 def test_it_trains_on_an_engagement_file():
