@@ -1,8 +1,9 @@
-"""``pe-ros policy``: look at policy bundles and check them; works without ROS."""
+"""``pe-ros policy``: look at policy bundles, check and export them; works without ROS."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from pe_sim.shared_files import engagement_file
 if TYPE_CHECKING:
     from pe_sim.policies.bundle import Bundle
 
-policy_app = typer.Typer(help="Look at policy bundles and check them.", no_args_is_help=True)
+policy_app = typer.Typer(help="Look at policy bundles, check and export them.", no_args_is_help=True)
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Directory of a policy bundle, or policies/<name>.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -102,3 +103,36 @@ def check(
         policy = load_bundle(found.path, context_for(engagement, chosen), {"accept": accept or []})
         policy.warm_up()
         console.print(f"{bundle}: fits {chosen} of {engagement.engagement}")
+
+
+@policy_app.command()
+def export(
+    bundle: BundlePath,
+    decisions: Annotated[
+        int, typer.Option("--decisions", min=0, help="How many to take the latencies of; 0 leaves them out.")
+    ] = 2000,
+    as_json: AsJson = False,
+) -> None:
+    """Write policy.onnx into a bundle: raw observations in, actions out; refused if it differs from torch by 1e-5."""
+    from pe_sim.learning.requirement import require_torch
+    from pe_sim.policies.bundle import read
+    from pe_sim.policies.export import export as write_graph
+    from pe_sim.policies.loader import bundle_directory
+
+    with errors_for_people():
+        require_torch("pe-ros policy export")
+        result = write_graph(read(bundle_directory(str(bundle))), decisions=decisions)
+        if as_json:
+            plain = {**asdict(result), "path": str(result.path)}
+            typer.echo(json.dumps(plain, indent=2))
+            return
+        console = Console()
+        console.print(
+            f"{result.path}: differs from torch by at most {result.difference:.1e} "
+            f"over {result.observations} observations, extreme ones among them"
+        )
+        if result.latency:
+            table = Table("one decision of one agent, one thread", "p50", "p99", box=None)
+            for name, figures in result.latency.items():
+                table.add_row(name, f"{figures['p50']:.1f} us", f"{figures['p99']:.1f} us")
+            console.print(table)

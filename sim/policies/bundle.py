@@ -25,9 +25,9 @@ from pe_sim.roles import ObserveSpec
 from pe_sim.schema import Strict, as_engagement_error
 from pe_sim.yaml_reader import read_yaml
 
-DESCRIPTION, WEIGHTS = "policy.yaml", "weights.safetensors"
+DESCRIPTION, WEIGHTS, GRAPH = "policy.yaml", "weights.safetensors", "policy.onnx"
 
-ALLOWED = {DESCRIPTION, WEIGHTS, "policy.onnx", "README.md", "LICENSE"}
+ALLOWED = {DESCRIPTION, WEIGHTS, GRAPH, "README.md", "LICENSE"}
 """Files that a bundle may hold."""
 
 MAX_BYTES = 1 << 30
@@ -126,7 +126,7 @@ class Bundle:
 
 
 def write(path: Path, description: Description, weights: Weights) -> Bundle:
-    """Write a bundle into a new or empty directory, or over a bundle that lies there.
+    """Write a bundle into a new or empty directory, or over a bundle that lies there, whose ONNX file goes with it.
 
     Raises:
         ContractError: if the weights are not those that the description tells of.
@@ -145,6 +145,7 @@ def write(path: Path, description: Description, weights: Weights) -> Bundle:
     text = yaml.safe_dump(complete.model_dump(mode="json"), sort_keys=False, width=120)
     try:
         path.mkdir(parents=True, exist_ok=True)
+        (path / GRAPH).unlink(missing_ok=True)
         replace_file(path / WEIGHTS, data)
         replace_file(path / DESCRIPTION, text.encode())
     except OSError as fault:
@@ -191,7 +192,19 @@ def read(path: str | Path) -> Bundle:
     for key, found in (("weights_sha256", sha), ("sha256", description.hash_with(sha))):
         if getattr(description, key) != found:
             raise ContractError(f"{path}: {key}", "is not the hash of what lies here: it was changed", found)
+    _require_same_graph(path, description)
     return Bundle(path, description, weights)
+
+
+def _require_same_graph(path: Path, description: Description) -> None:
+    """Refuse an ONNX file other than the one that was exported and compared."""
+    told = description.evaluation.get("onnx")
+    if not isinstance(told, dict) or not (path / GRAPH).exists():
+        return
+    if hashlib.sha256((path / GRAPH).read_bytes()).hexdigest() != told.get("sha256"):
+        raise ContractError(
+            str(path / GRAPH), "is not what was exported: it was changed", cure=f"pe-ros policy export {path}"
+        )
 
 
 def _require_only_allowed(path: Path) -> None:

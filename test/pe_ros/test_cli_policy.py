@@ -55,3 +55,18 @@ def test_a_bundle_with_code_is_refused(bundle):
         refused = run(command, bundle)
         assert refused.exit_code == 2
         assert "model.py" in refused.output
+
+
+def test_export_writes_the_graph_and_says_how_it_compares(bundle):
+    for library in ("torch", "onnx", "onnxruntime"):
+        pytest.importorskip(library, reason="needs torch and onnx: install pe_ros[train,onnx]")
+    exported = run("export", bundle, "--decisions", 10)
+    assert exported.exit_code == 0
+    assert (bundle / "policy.onnx").exists()
+    for text in ("differs from torch by at most", "onnxruntime", "p99"):
+        assert text in exported.output
+    assert run("check", bundle, "kinematic_3v1").exit_code == 0
+    assert "evaluation.latency" in run("show", bundle).output
+    plain = json.loads(run("export", bundle, "--decisions", 0, "--json").stdout)
+    assert plain["difference"] <= 1e-5
+    assert not plain["latency"]
