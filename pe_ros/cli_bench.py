@@ -55,6 +55,20 @@ def simulation(json_file: Json = None, quick: Quick = False) -> None:
     raise typer.Exit(code)
 
 
+@bench_app.command("train")
+def training(json_file: Json = None, quick: Quick = False) -> None:
+    """Learning: MAPPO on a 3-on-1 against XuanCe's, the time until it captures, and what a decision costs."""
+    with errors_for_people():
+        from pe_sim.learning.requirement import require_torch
+
+        require_torch("pe-ros bench train")
+        from pe_sim.bench import train as learning
+        from pe_sim.bench.figures import report
+
+        code = report("pe-ros bench train", learning.run(quick=quick), json_file, Console())
+    raise typer.Exit(code)
+
+
 @bench_app.command("fixed_wing")
 def fixed_wing(json_file: Json = None, quick: Quick = False) -> None:
     """The fixed-wing world: cost over JSBSim's bare calls, two workers over one, a 2-on-2 in real time on ROS."""

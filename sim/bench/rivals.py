@@ -23,8 +23,12 @@ def rivals_directory() -> Path:
     return Path(cache) / "pe_ros" / "bench_rivals"
 
 
-def rivals_python(directory: Path) -> Path:
+def rivals_python(directory: Path, requirements: tuple[str, ...] = REQUIREMENTS) -> Path:
     """Return the Python of the rivals' environment, which is made if it is not there.
+
+    Args:
+        directory: where it lies.
+        requirements: what it holds.
 
     Raises:
         ContractError: if it cannot be made, with the command that would.
@@ -34,7 +38,7 @@ def rivals_python(directory: Path) -> Path:
     if done.exists():
         return python
     venv.create(directory, with_pip=True, clear=True)
-    command = [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS]
+    command = [str(python), "-m", "pip", "install", "--quiet", *requirements]
     made = subprocess.run(  # noqa: S603 - a command of our own
         command, capture_output=True, text=True, check=False
     )
