@@ -67,6 +67,7 @@ class _Run:
                 min_distance=view.min_distance,
                 decisions=dict(view.decisions),
                 trajectory_sha256=view.sha256,
+                failures=dict(view.failures),
             )
         )
 

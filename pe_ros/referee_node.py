@@ -33,6 +33,7 @@ from pe_sim.engagement import Engagement
 from pe_sim.rules import ABORTED, OUTCOMES, STOPPED, Rules
 from pe_sim.state import State
 from pe_sim.timing import NANOSECONDS, seconds
+from pe_sim.worlds.base import told
 
 LEAD = NANOSECONDS // 10
 """Time between the word that an episode starts and its engagement time zero [ns], so that all have heard it."""
@@ -65,6 +66,7 @@ class EpisodeView:
         ticks: world ticks.
         min_distance: least distance between a pursuer and an evader so far [m].
         decisions: agent -> commands received.
+        failures: agent -> why its motion ended by itself.
     """
 
     elapsed: int = 0
@@ -76,6 +78,7 @@ class EpisodeView:
     ticks: int = 0
     min_distance: float = float("inf")
     decisions: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 class RefereeNode(Node):
@@ -251,8 +254,9 @@ class RefereeNode(Node):
     def _log_end(self) -> None:
         view = self.view
         nearest = f", nearest {view.min_distance:.2f} m" if view.distances else ""
+        ended = f"; {told(view.failures)}" if view.failures else ""
         logger(self).info(
-            f"episode {self.episode}: {OUTCOMES[view.outcome]} after {seconds(view.elapsed):.2f} s{nearest}"
+            f"episode {self.episode}: {OUTCOMES[view.outcome]} after {seconds(view.elapsed):.2f} s{nearest}{ended}"
         )
 
     def _on_timer(self) -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from pe_sim.engagement import Engagement
 from pe_sim.errors import PeError
 from pe_sim.evaluation.rollout import EpisodeResult
+from pe_sim.worlds.base import told
 
 NOTED = ("missed_deadlines", "interventions", "stale_actions")
 """Counts that a person should see when they are not zero."""
@@ -75,6 +76,9 @@ class Results:
                 str(sum(one.decisions.values())), self._rewards(one), one.trajectory_sha256[:12],
             )
         console.print(table)
+        for one in self.episodes:
+            if one.failures:
+                console.print(f"#{one.episode}: {told(one.failures)}")
         if self.requested and len(self.episodes) < self.requested:
             console.print(f"ended after {len(self.episodes)} of {self.requested} episodes")
         for agent, summary in self.agents.items():

@@ -212,6 +212,7 @@ class SimNode(Node):
         self._publish_odometry()
         self._hash.state(simulation)
         view.sha256 = self._hash.hexdigest()
+        view.failures = simulation.world.failures(0)
         self._referee.end()
         return False
 

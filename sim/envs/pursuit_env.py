@@ -154,12 +154,16 @@ class PursuitEnv:
         return {a: vectors[self._role[a]][:, self._number[a] - first[self._role[a]][0], 0].copy() for a in agents}
 
     def info(self, agent: str) -> dict[str, Any]:
-        """Return what a user, never a policy, may want to know: time [s], episode, outcome, position [m; world]."""
+        """Return what a user, never a policy, may want to know.
+
+        Time [s], episode, outcome, position [m; world], and why the agent's motion ended by itself ('': it did not).
+        """
         simulation = self.simulation
         return {
             "time": seconds(int(simulation.now[0])),
             "episode": self._episode,
             "outcome": OUTCOMES[int(simulation.outcome[0])],
+            "failure": simulation.world.failures(0).get(agent, ""),
             "position": tuple(float(c) for c in simulation.state.block[:3, self._number[agent], 0]),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class EpisodeResult:
         min_distance: least distance between a pursuer and an evader at any tick [m].
         decisions: agent -> number of decisions.
         trajectory_sha256: hash over all true states and applied actions.
+        failures: agent -> why its motion ended by itself: crash, ground_contact, overstress, ...
     """
 
     episode: int
@@ -42,6 +43,7 @@ class EpisodeResult:
     min_distance: float
     decisions: dict[str, int]
     trajectory_sha256: str
+    failures: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -127,6 +129,7 @@ class Rollout:
             min_distance=float(closest[row]),
             decisions={agent: int(decisions[i, row]) for i, agent in enumerate(agents)},
             trajectory_sha256=sha.hexdigest(),
+            failures=simulation.world.failures(row),
         )
 
 

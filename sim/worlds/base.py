@@ -99,6 +99,14 @@ class World(ABC):
             PydanticCustomError: with path and rule.
         """
 
+    @classmethod  # noqa: B027 (most worlds have nothing to refuse)
+    def check_draws(cls, engagement: Engagement) -> None:
+        """Refuse what cannot be drawn for every episode in this world; ``engagement.randomise`` is resolved.
+
+        Raises:
+            PydanticCustomError: with path and rule.
+        """
+
     @abstractmethod
     def action_spec(self, role: str) -> ActionSpec:
         """Return what the agents of a role can do."""
@@ -121,8 +129,20 @@ class World(ABC):
             active: agents that move, bool (N, B); None for all. The others keep their state.
         """
 
+    def failures(self, row: int) -> dict[str, str]:
+        """Return agent -> why its motion ended by itself, in one engagement; empty where nobody's did."""
+        if self.failed is None:
+            return {}
+        ended = self.failed[:, row].tolist()
+        return {agent: "crash" for agent, failed in zip(self.engagement.agents, ended, strict=True) if failed}
+
     def close(self) -> None:  # noqa: B027 (most worlds hold nothing)
         """Release what the world holds; safe to call twice."""
+
+
+def told(failures: dict[str, str]) -> str:
+    """Return who ended by itself and why (see :meth:`World.failures`), for a person."""
+    return ", ".join(f"{agent} {reason.replace('_', ' ')}" for agent, reason in failures.items())
 
 
 def keep_freed_memory() -> None:

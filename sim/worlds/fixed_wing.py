@@ -160,6 +160,13 @@ class FixedWingWorld(World):
         assert self.failed is not None
         self.failed[...] = self.xp.asarray(self._arrays.failure != 0)
 
+    def failures(self, row: int) -> dict[str, str]:
+        """Return agent -> name of the reason for which its flight ended."""
+        codes = self.failure_reasons[:, row].tolist()
+        return {
+            agent: self.failure_names[code] for agent, code in zip(self.engagement.agents, codes, strict=True) if code
+        }
+
     def runs(self) -> list[tuple[Callable[[], bool], int]]:
         """Return JSBSim's bare ``run()`` of every aircraft and how often a tick calls it: the floor of a benchmark.
 

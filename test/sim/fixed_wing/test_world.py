@@ -10,7 +10,7 @@ import pytest
 from pe_sim.actions import Mode
 from pe_sim.engagement import parse
 from pe_sim.rules import OUTCOMES
-from pe_sim.worlds.base import Command
+from pe_sim.worlds.base import Command, told
 from pe_sim.worlds.jsbsim import frames, library
 from pe_sim.worlds.jsbsim.frames import LocalFrame
 from pe_sim.worlds.jsbsim.properties import FOOT
@@ -271,3 +271,15 @@ def test_actions_are_described_with_units_and_limits():
     assert surfaces.low.tolist() == [-1, -1, -1, 0]
     assert surfaces.high.tolist() == [1, 1, 1, 1]
     assert Command(np.zeros(1), None).mode is None
+
+
+def test_the_result_of_an_episode_tells_who_ended_and_why():
+    pursuer, evader = role("pursuers", start={"points": [[0.0, 0.0, 150.0]]}), role("evaders")
+    evader["start"]["points"] = [[20_000.0, 0.0, 6000.0]]
+    simulation = begun(parse(duel(pursuer, evader)))
+    simulation.commands = lambda: command(simulation, pursuer=[0, 0.5, 0, 0.5], evader=[0, 0, 0, 0.3])
+    assert simulation.world.failures(0) == {}
+    for _ in range(200):
+        simulation.advance()
+    assert simulation.world.failures(0) == {"pursuer_0": "ground_contact"}
+    assert told(simulation.world.failures(0)) == "pursuer_0 ground contact"
