@@ -168,14 +168,15 @@ class PolicyNode(AgentLifecycleNode):
     def _publish_metadata(self, use: str) -> None:
         """Publish what decides, latched."""
         spec, action = self.engagement.roles[self.role], self._action
+        parameters = self._policy_parameters() if self.values["policy"] else spec.policy.parameters
         message = PolicyMetadata(
             agent=self.agent, role=self.role, policy=use, policy_sha256=self._policy_sha256,
-            parameters=json.dumps(spec.policy.parameters, default=str), layout_sha256=layout_sha256(self._layout),
+            parameters=json.dumps(parameters, default=str), layout_sha256=layout_sha256(self._layout),
             action_kind=action.kind, action_names=list(action.names), action_units=list(action.units),
             action_low=[float(v) for v in action.low], action_high=[float(v) for v in action.high],
             decision_rate=0.0 if spec.policy.rate is None else float(spec.policy.rate),
             decides_on=spec.policy.decide_on or "", action_latency=duration_message(self._latency),
-            valid_for=self._valid_for, deterministic=True,
+            valid_for=self._valid_for, recurrent=self._policy.recurrent, deterministic=self._policy.deterministic,
         )
         message.header.stamp = time_message(self.context_of_engagement.now())
         self._metadata = self.create_publisher(PolicyMetadata, topics.metadata(self.agent), qos.metadata(self.pace))

@@ -14,6 +14,7 @@ class RandomWalk(Guidance):
     """Uniform over the choices, or over the box of the action's limits."""
 
     name: ClassVar[str] = "random"
+    deterministic = False
     formula: ClassVar[str] = "uniform"
     needs: ClassVar[str] = "nothing"
 

@@ -39,6 +39,7 @@ class Roaming(Guidance):
     """Level flight about a base direction. Memory: the base direction, which changes at walls only."""
 
     needs: ClassVar[str] = "nothing (margin: position)"
+    deterministic = False
     Parameters: ClassVar[type[GuidanceSpec]] = RoamingSpec
     parameters: RoamingSpec
 

@@ -76,7 +76,15 @@ class PolicyContext:
 
 
 class Policy(ABC):
-    """Decides for n agents in B engagements."""
+    """Decides for n agents in B engagements.
+
+    Attributes:
+        deterministic: whether what it has seen settles what it does; False where it draws, from keyed streams.
+        recurrent: whether it remembers more than its own past actions from one decision to the next.
+    """
+
+    deterministic: bool = True
+    recurrent: bool = False
 
     def __init__(self, context: PolicyContext) -> None:
         self.context = context

@@ -81,6 +81,7 @@ class BundlePolicy(Policy):
         self.bundle = bundle
         self.deterministic = described.deterministic if settings.deterministic is None else settings.deterministic
         self.compute = settings.compute
+        self.recurrent = described.network.recurrent != "none"
         self._discrete = context.action.discrete
         self._flat = Flattener(described.observe, context.layouts[0], context.action)
         self._groups = self._group_agents()

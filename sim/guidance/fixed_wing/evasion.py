@@ -117,6 +117,7 @@ class AirJink(AirGuidance):
     """Random hard turns: a side and a strength drawn anew after a time."""
 
     name: ClassVar[str] = "air_jink"
+    deterministic = False
     Parameters: ClassVar[type[GuidanceSpec]] = AirJinkSpec
     parameters: AirJinkSpec
 
