@@ -23,7 +23,7 @@ from pe_sim.schema import nearest
 from pe_sim.shared_files import engagement_file
 
 DEFAULT_WORLD = "kinematic"
-DEFAULTS = {"grid": "grid_1v1", "kinematic": "kinematic_3v1"}
+DEFAULTS = {"grid": "grid_1v1", "kinematic": "kinematic_3v1", "fixed_wing": "fixed_wing_1v1"}
 """World -> name of the shipped engagement to run where none is named; of other worlds it is the first by name."""
 
 BOOLEAN = ("true", "false")

@@ -23,6 +23,8 @@ class AirStraight(AirGuidance):
     """Level flight on the course that it is on."""
 
     name: ClassVar[str] = "air_straight"
+    formula: ClassVar[str] = "v = v_s h"
+    needs: ClassVar[str] = "own_motion"
 
     def fly(self, views: Views, own: Own, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Hold course and height."""
@@ -36,6 +38,8 @@ class AirBeam(AirGuidance):
     """
 
     name: ClassVar[str] = "air_beam"
+    formula: ClassVar[str] = "v square to u, level, to the nearer side"
+    needs: ClassVar[str] = "direction and range of the opponents, own_motion"
 
     def __init__(self, context: PolicyContext, parameters: GuidanceSpec) -> None:
         super().__init__(context, parameters)
@@ -72,6 +76,8 @@ class AirBreak(AirGuidance):
     """Break turn: level, as hard as possible, towards an opponent that has come near; else straight on."""
 
     name: ClassVar[str] = "air_break"
+    formula: ClassVar[str] = "a = g sqrt(n^2 - 1) to the opponent's side while d < within"
+    needs: ClassVar[str] = "range and direction of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = AirBreakSpec
     parameters: AirBreakSpec
 
@@ -117,6 +123,8 @@ class AirJink(AirGuidance):
     """Random hard turns: a side and a strength drawn anew after a time."""
 
     name: ClassVar[str] = "air_jink"
+    formula: ClassVar[str] = "a = g sqrt(n^2 - 1) sin(bank) across h, n and bank drawn every `every`"
+    needs: ClassVar[str] = "own_motion"
     deterministic = False
     Parameters: ClassVar[type[GuidanceSpec]] = AirJinkSpec
     parameters: AirJinkSpec
@@ -149,6 +157,8 @@ class AirWeave(AirGuidance):
     """Weave about the course at the start: a sine of the heading, level."""
 
     name: ClassVar[str] = "air_weave"
+    formula: ClassVar[str] = "heading = h0 + amplitude sin(2 pi t / period)"
+    needs: ClassVar[str] = "own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = AirWeaveSpec
     parameters: AirWeaveSpec
 

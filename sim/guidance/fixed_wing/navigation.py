@@ -30,6 +30,8 @@ class AirNavigation(AirGuidance):
     """
 
     name: ClassVar[str] = "air_navigation"
+    formula: ClassVar[str] = "a = N omega x v, the weight carried besides"
+    needs: ClassVar[str] = "direction and range of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = AirNavigationSpec
     parameters: AirNavigationSpec
 

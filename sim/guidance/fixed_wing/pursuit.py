@@ -34,6 +34,8 @@ class AirPursuit(AirGuidance):
     """Pure, lead or lag pursuit of the nearest opponent (R. L. Shaw, Fighter Combat, 1985, chapter 2)."""
 
     name: ClassVar[str] = "air_pursuit"
+    formula: ClassVar[str] = "v along r + (vt - v) s: s = 0 pure, d / (v + lead_speed) lead, -lag_time lag"
+    needs: ClassVar[str] = "direction and range of the opponents, own_motion"
     Parameters: ClassVar[type[GuidanceSpec]] = AirPursuitSpec
     parameters: AirPursuitSpec
 

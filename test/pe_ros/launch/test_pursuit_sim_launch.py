@@ -59,7 +59,8 @@ def test_arguments_are_shown(ros2: Ros2) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "composed"), [("grid_1v1", "false"), ("kinematic_3v1", "true"), ("multirate_2v2", "true")]
+    ("name", "composed"),
+    [("grid_1v1", "false"), ("kinematic_3v1", "true"), ("multirate_2v2", "true"), ("fixed_wing_1v1", "true")],
 )
 def test_lockstep_across_processes_gives_the_trajectories_of_a_rollout(
     ros2: Ros2, tmp_path: Path, name: str, composed: str
@@ -87,6 +88,17 @@ def test_real_time_to_the_outcome_with_a_bag_in_a_directory_of_its_own(ros2: Ros
     speeds = [speed(one.message) for one in reader.messages(["/pursuer_0/odom"])]
     assert max(speeds) > 5.0
     assert "Traceback" not in done.stdout
+
+
+def test_fixed_wing_in_real_time(ros2: Ros2, tmp_path: Path) -> None:
+    bag, overrides = tmp_path / "bag", "{rules.time_limit: 2 s}"
+    done = ros2(*LAUNCH, "world:=fixed_wing", f"overrides:={overrides}", f"record:={bag}")
+    assert done.returncode == 0, done.stdout
+    assert "episode 0: timeout after 2.00 s" in done.stdout
+    agents = load(CONFIG / "fixed_wing_1v1.yaml").agents
+    for agent in agents:
+        speeds = [speed(one.message) for one in BagReader(bag).messages([f"/{agent}/odom"])]
+        assert min(speeds) > 100.0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
