@@ -164,6 +164,11 @@ class VectorPursuit:
             running=xp.zeros((batch,), dtype=xp.bool),
         )
 
+    @property
+    def lanes(self) -> list[Lane]:
+        """The parts that the rows are stepped in, in order."""
+        return self._lanes
+
     def layout(self, role: str) -> FlatLayout:
         """Return names and units of a role's observation vector."""
         return self._lanes[0].observer.layout(role)

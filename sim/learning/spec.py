@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from pe_sim.engagement import Engagement, load
 from pe_sim.errors import EngagementError
+from pe_sim.learning.warm_start_spec import WarmStartSpec
 from pe_sim.policies.networks import NetworkSpec
 from pe_sim.schema import Strict, as_engagement_error, nearest
 from pe_sim.yaml_reader import read_yaml
@@ -51,6 +52,7 @@ class LearnerSpec(Strict):
         minibatches: parts of a rollout that are learned from one after another.
         target_kl: stop the passes over a rollout when the policy has moved this far; None for never.
         initial_std: standard deviation of a continuous action in the beginning, in [-1, 1].
+        warm_start: what is learned from guidance before anything is learned from rewards; None for nothing.
     """
 
     algorithm: Literal["mappo", "ippo"] = "mappo"
@@ -69,6 +71,7 @@ class LearnerSpec(Strict):
     minibatches: Count = 8
     target_kl: Above | None = None
     initial_std: Above = 0.6
+    warm_start: WarmStartSpec | None = None
 
     @model_validator(mode="after")
     def _feed_forward(self) -> LearnerSpec:

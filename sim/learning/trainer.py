@@ -20,6 +20,7 @@ from pe_sim.learning.env_state import environment_state, restore_environment
 from pe_sim.learning.ippo import Ippo, Sizes, Slot
 from pe_sim.learning.mappo import Mappo
 from pe_sim.learning.spec import LearnerSpec, TrainingSpec
+from pe_sim.learning.warm_start import only_critic, warm_start
 from pe_sim.policies.bundle import Bundle, Weights, write
 from pe_sim.policies.describe import describe
 
@@ -153,16 +154,27 @@ class Trainer:
 
     def advance(self) -> dict[str, float]:
         """Run one rollout and learn from it; return the key figures."""
+        imitation = self._warm_start() if self.update == 0 else {}
         episodes = self._collector.collect()
         share = self.steps / self.spec.steps
-        figures = _figures(episodes)
+        figures = {**_figures(episodes), **imitation}
         for learner, rollout in zip(self.learners, self._collector.rollouts, strict=True):
             name = learner.slots[0][0]
             if learner.spec.sharing == "none":
                 name = f"{name}_{learner.slots[0][1]}"
-            learned = learner.update(rollout, share)
+            with only_critic(learner, self.update):
+                learned = learner.update(rollout, share)
             figures.update({f"{name}/{key}": value for key, value in learned.items()})
         self.update += 1
+        return figures
+
+    def _warm_start(self) -> dict[str, float]:
+        """Let the learners that are to follow guidance first do so; return the key figures."""
+        figures, batch, seed = {}, self.spec.batch, self.spec.seed
+        for learner in self.learners:
+            if learner.spec.warm_start is not None:
+                error = warm_start(learner, self.engagement, batch, seed, self._generator)
+                figures[f"{learner.slots[0][0]}/imitation_loss"] = error
         return figures
 
     def state(self) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""The part of a training file that says what a policy learns from guidance before it learns from rewards."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pe_sim.schema import Strict
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class WarmStartSpec(Strict):
+    """What is learned from guidance first, see :mod:`pe_sim.learning.warm_start`.
+
+    Attributes:
+        use: whose example is followed: 'guidance/<name>', or a bundle.
+        parameters: its parameters.
+        rounds: rollouts; the guidance flies the first one, the learner the others.
+        decisions: decisions of all agents together in a rollout.
+        epochs: passes, after each rollout, over all that the guidance has said.
+        minibatch: decisions that are learned from at once.
+        learning_rate: of Adam.
+        critic_updates: updates after it in which only the critic learns, so that the first ones with rewards do not
+            spoil what was learned.
+    """
+
+    use: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    rounds: Count = 6
+    decisions: Count = 30_000
+    epochs: Count = 4
+    minibatch: Count = 1024
+    learning_rate: Annotated[float, Field(gt=0.0)] = 1e-3
+    critic_updates: Annotated[int, Field(ge=0)] = 4
