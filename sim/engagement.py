@@ -88,6 +88,7 @@ class Engagement(Strict):
         world.check(self)
         if self.randomise:
             self.__dict__["randomise"] = resolve(self)
+            world.check_draws(self)
         return self
 
     def _check_role(self, name: str, role: RoleSpec, world: Any) -> None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from pe_sim import registry, streams
 from pe_sim.actions import ActionSpec, Mode
-from pe_sim.arrays import Array, Vector
+from pe_sim.arrays import Array, Vector, namespace
+from pe_sim.errors import EngagementError
 from pe_sim.timing import seconds
 from pe_sim.worlds.arena import Arena, Reaction
 from pe_sim.worlds.base import Command, World, WorldSpec
@@ -21,7 +23,7 @@ from pe_sim.worlds.dynamics.base import Dynamics, Setting
 from pe_sim.worlds.dynamics.limits import Limits, draws_of, extremes
 from pe_sim.worlds.edges import Edges
 from pe_sim.worlds.fleet import Body, Fleet
-from pe_sim.worlds.kinematic_check import check_kinematic
+from pe_sim.worlds.kinematic_check import check_kinematic, check_kinematic_draws, narrowest
 from pe_sim.worlds.moved import DrawnArena, drawn_obstacles
 from pe_sim.worlds.obstacles import Obstacle, read_obstacles
 from pe_sim.worlds.placement import StartPlaces, agent_keys, agent_names
@@ -29,6 +31,10 @@ from pe_sim.worlds.wind import Wind, WindField
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
+
+
+TRIALS = 32
+"""Starts that are tried before a file that draws its starts is taken."""
 
 
 class KinematicSpec(WorldSpec):
@@ -122,6 +128,22 @@ class KinematicWorld(World):
     def check(cls, engagement: Engagement) -> None:
         """Refuse what no motion can come of, e.g. a start outside the arena or obstacles too thin for the tick."""
         check_kinematic(engagement)
+
+    @classmethod
+    def check_draws(cls, engagement: Engagement) -> None:
+        """Refuse arenas and obstacles that may leave no room to start in."""
+        check_kinematic_draws(engagement)
+        worst = narrowest(engagement)
+        if worst is None:
+            return
+        try:
+            keys = streams.episode_keys(*np.asarray([[0] * TRIALS, range(TRIALS)], np.int64))
+            cls(worst, TRIALS, namespace()).reset(keys, None)
+        except EngagementError as fault:
+            raise PydanticCustomError(
+                "draw", "at the ends of what is drawn there may be no place to start: {rule}",
+                {"rule": fault.rule, "at": "randomise.world"},
+            ) from fault
 
     def action_spec(self, role: str) -> ActionSpec:
         """Return the action of the role's dynamics."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,12 @@ from pydantic_core import PydanticCustomError
 
 from pe_sim import registry
 from pe_sim.arrays import namespace
+from pe_sim.randomise import DrawSpec, bounds, targets
 from pe_sim.timing import seconds
+from pe_sim.worlds.arena import Arena
 from pe_sim.worlds.contact import MOST_PIECES, piece_length
+from pe_sim.worlds.moved import DrawnArena, drawn_obstacles
+from pe_sim.worlds.placement import DISTANCES
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
@@ -67,6 +72,71 @@ def _check_start(engagement: Engagement, name: str, role: Any) -> None:
             place = tuple(np.asarray([c]) for c in point)
             if float(obstacle.surface(namespace(), place)[0][0]) <= radius:
                 _refuse_start(name, point, f"touches world.obstacles.{number}")
+
+
+def check_kinematic_draws(engagement: Engagement) -> None:
+    """Refuse draws of arena and obstacles that may leave no room to start in.
+
+    Raises:
+        PydanticCustomError: with path and rule.
+    """
+    world: Any = engagement.world
+    obstacles = drawn_obstacles(engagement, world.obstacles, 1, namespace())
+    factor = engagement.randomise.get("world.arena")
+    if factor is not None and factor.scale is not None:
+        least = DrawnArena(engagement, world.arena, world.dimensions, 1, namespace()).scaled(factor.scale[0])
+        for name, role in engagement.roles.items():
+            _check_room(least, name, role, world.dimensions)
+    if obstacles is None:
+        return
+    for number in obstacles.numbers:
+        obstacle = world.obstacles[number]
+        radius = obstacle.surrounding_circle()[2]
+        way, greatest = obstacles.farthest(number)
+        if greatest != 1.0 and not math.isfinite(radius):
+            raise PydanticCustomError(
+                "draw", "an obstacle without bounds has no size", {"at": f"randomise.world.obstacles.{number}.size"}
+            )
+        reach = way + (max(greatest, 1.0) - 1.0) * (radius if greatest > 1.0 else 0.0)
+        for name, role in engagement.roles.items():
+            dynamics: Any = role.dynamics
+            for point in role.start.points or ():
+                place = tuple(np.asarray([c]) for c in point)
+                if float(obstacle.surface(namespace(), place)[0][0]) <= dynamics.radius + reach:
+                    raise PydanticCustomError(
+                        "draw", "may reach the start {point} of {role}",
+                        {"point": str(point), "role": name, "at": f"randomise.world.obstacles.{number}"},
+                    )
+
+
+def narrowest(engagement: Engagement) -> Engagement | None:
+    """Return the engagement at the ends that leave least room to start in; None where no such thing is drawn."""
+    ends: dict[str, DrawSpec] = {}
+    for path, spec in engagement.randomise.items():
+        if path in DISTANCES:
+            ends[path] = DrawSpec(choices=(bounds(targets(engagement)[path], spec)[1],))
+        elif spec.scale is not None and (path == "world.arena" or path.endswith(".size")):
+            end = spec.scale[0] if path == "world.arena" else spec.scale[1]
+            ends[path] = DrawSpec(scale=(end, end))
+    return engagement.model_copy(update={"randomise": ends}) if ends else None
+
+
+def _check_room(arena: Arena, name: str, role: Any, dimensions: int) -> None:
+    """Refuse a least arena that leaves no room for the start of a role."""
+    for axis in range(3):
+        radius = role.dynamics.radius if axis < dimensions else 0.0
+        low, high = arena.low[axis] + radius, arena.high[axis] - radius
+        points = [(point, point) for point in role.start.points or ()]
+        boxes = points or [(role.start.low, role.start.high)]
+        for least, most in boxes:
+            first = low if least is None else max(low, least[axis])
+            last = high if most is None else min(high, most[axis])
+            outside = bool(points) and not low <= least[axis] <= high
+            if first > last or outside:
+                raise PydanticCustomError(
+                    "draw", "the least arena leaves no room for roles.{role}.start",
+                    {"role": name, "at": "randomise.world.arena.scale"},
+                )
 
 
 def _refuse_start(name: str, point: tuple[float, ...], rule: str) -> None:

@@ -28,9 +28,13 @@ class DrawnArena:
         self._draw = Draw(engagement, "world.arena", xp)
         ones = xp.ones((batch,), dtype=xp.float64)
         self.low, self.high = self._corners(ones)
-        one = xp.ones((1,), dtype=xp.float64) * self._draw.high
-        low, high = (tuple(part[:, 0].tolist()) for part in self._corners(one))
-        self.greatest = arena.model_copy(update={"low": low, "high": high})
+        self.greatest = self.scaled(self._draw.high)
+
+    def scaled(self, factor: float) -> Arena:
+        """Return the arena scaled by a factor."""
+        corners = self._corners(self._xp.ones((1,), dtype=self._xp.float64) * factor)
+        low, high = (tuple(part[:, 0].tolist()) for part in corners)
+        return self._arena.model_copy(update={"low": low, "high": high})
 
     def redraw(self, roots: Array, rows: Array | None) -> None:
         """Draw for new episodes with root keys (R,) in the engagements ``rows`` (indices; None for all)."""
