@@ -18,10 +18,14 @@ from pe_sim.bench.figures import Figure
 from pe_sim.bench.rivals import Rival, rivals_directory, rivals_python
 from pe_sim.bench.sim import Contender, tag_engagement, take_turns
 from pe_sim.engagement import Engagement, override, parse
-from pe_sim.errors import ContractError
+from pe_sim.errors import ContractError, PluginError
 from pe_sim.evaluation.evaluate import evaluate
 from pe_sim.learning.spec import TrainingSpec, load_training, parse_training
 from pe_sim.learning.trainer import Trainer
+from pe_sim.policies.bundle import read
+from pe_sim.policies.export import latencies
+from pe_sim.policies.loader import bundle_directory
+from pe_sim.policies.onnx_graph import GraphBuilder
 from pe_sim.shared_files import config_directories
 
 XUANCE = ("xuance==1.4.4", "torch==2.13.0", "mpe2>=0.0.1")
@@ -192,6 +196,25 @@ def capture(directory: Path, *, quick: bool) -> Figure:
     return Figure(name, spent if reached else float("inf"), "s", goal=LIMIT, better="less", note=note)
 
 
+def decision_latency(*, quick: bool) -> list[Figure]:
+    """Return how long one decision of the shipped policy takes by each library, from raw observation to action."""
+    bundle = read(bundle_directory(f"policies/{TRAINING}"))
+    try:
+        model = GraphBuilder(bundle).build().SerializeToString()
+    except PluginError as fault:
+        return [Figure("one decision of the shipped policy", 0.0, "us", note=str(fault))]
+    found = latencies(bundle, model, 1000 if quick else 10_000)
+    torch_p50 = found["torch"]["p50"]
+    return [
+        Figure(
+            f"one decision of the shipped policy, {name}, p50", figures["p50"], "us",
+            None if name == "torch" else torch_p50, "" if name == "torch" else "torch", better="less",
+            note=f"p99 {figures['p99']:.1f} us; one agent, one thread",
+        )
+        for name, figures in found.items()
+    ]
+
+
 def run(*, quick: bool = False, rivals: Path | None = None) -> list[Figure]:
     """Run the benchmark.
 
@@ -202,4 +225,4 @@ def run(*, quick: bool = False, rivals: Path | None = None) -> list[Figure]:
     where = rivals_directory().with_name("bench_xuance") if rivals is None else rivals
     with tempfile.TemporaryDirectory() as directory:
         path: Any = Path(directory)
-        return [*speed(path, where, quick=quick), capture(path, quick=quick)]
+        return [*speed(path, where, quick=quick), capture(path, quick=quick), *decision_latency(quick=quick)]
