@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import multiprocessing.connection
 import signal
@@ -117,7 +118,9 @@ class SubprocVecEnv(VecEnv):
             return
         self._closed = True
         for pipe in self._pipes:
-            pipe.close()  # its end is what a worker ends upon
+            with contextlib.suppress(OSError):  # its worker is gone already
+                pipe.send(None)
+            pipe.close()
         for worker in self._workers:
             worker.join(PATIENCE)
             if worker.is_alive():
@@ -126,14 +129,13 @@ class SubprocVecEnv(VecEnv):
 
 
 def _work(pipe: Any, other_end: Any, makers: bytes) -> None:
-    """Serve the environments of one worker until the other end of the pipe is closed."""
+    """Serve the environments of one worker until it is told to end, or the other end of the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt ends
     other_end.close()
     slots: list[EnvironmentSlot] = []
     try:
-        while True:
-            method, arguments = pipe.recv()
-            pipe.send(_serve(slots, makers, method, arguments))
+        while (message := pipe.recv()) is not None:
+            pipe.send(_serve(slots, makers, *message))
     except (EOFError, OSError):
         pass
     finally:
