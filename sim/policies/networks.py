@@ -62,11 +62,13 @@ class Network:
         spec: its shape.
         weights: as :meth:`NetworkSpec.shapes` names them, float32.
         xp: array namespace.
+        exact_rows: up to how many agents sums are taken in a fixed order.
     """
 
     spec: NetworkSpec
     weights: dict[str, Array]
     xp: Any
+    exact_rows: int = EXACT_ROWS
 
     def forward(self, inputs: Array, memory: Array | None) -> tuple[Array, Array | None]:
         """Return outputs (R, outputs) and the new memory (R, state_size) of R agents, inputs float32 (R, inputs)."""
@@ -100,7 +102,7 @@ class Network:
 
     def _linear(self, weight: str, bias: str, x: Array) -> Array:
         w, b = self.weights[weight], self.weights[bias]
-        if x.shape[0] > EXACT_ROWS:
+        if x.shape[0] > self.exact_rows:
             return x @ w.T + b
         return sum_in_order(self.xp, w[None] * x[:, None, :]) + b
 

@@ -15,7 +15,7 @@ from pe_sim.errors import ContractError
 from pe_sim.policies.base import Policy, PolicyContext, Views
 from pe_sim.policies.bundle import Bundle, read
 from pe_sim.policies.contract import require_fit
-from pe_sim.policies.networks import Network
+from pe_sim.policies.networks import EXACT_ROWS, Network
 from pe_sim.policies.torch_network import TorchNetwork
 from pe_sim.schema import Strict, as_engagement_error
 from pe_sim.sensors.inbox import SensorView
@@ -27,13 +27,14 @@ class BundleParameters(Strict):
     Attributes:
         deterministic: fly the most probable action, or draw one; default what the bundle says.
         accept: differences between training and this agent to fly with nevertheless.
-        compute: what computes the networks: the array library of the simulation with sums in a fixed order, which
-            needs nothing else, or torch with one thread, which is faster for wide networks.
+        compute: what computes the networks: 'arrays', the array library of the simulation with sums in a fixed order,
+            which needs nothing else; 'torch', with one thread, which is faster for wide networks; 'matrices', the array
+            library's matrix products, for batches of which no row needs to equal the same engagement run alone.
     """
 
     deterministic: bool | None = None
     accept: tuple[Literal["dynamics", "latency", "rate"], ...] = ()
-    compute: Literal["arrays", "torch"] = "arrays"
+    compute: Literal["arrays", "torch", "matrices"] = "arrays"
 
 
 def load(path: Path, context: PolicyContext, parameters: dict[str, Any]) -> BundlePolicy:
@@ -92,7 +93,6 @@ class BundlePolicy(Policy):
     def _group_agents(self) -> list[tuple[list[int], Network | TorchNetwork, Array, Array, Array | None]]:
         """Return, per network: places of its agents, network, mean, deviation, standard deviation of the action."""
         xp, described, groups = self.xp, self.bundle.description, []
-        kind = TorchNetwork if self.compute == "torch" else Network
         for member in range(described.members):
             numbers = self.context.numbers
             places = [i for i, number in enumerate(numbers) if described.members == 1 or number == member]
@@ -105,8 +105,14 @@ class BundlePolicy(Policy):
             }
             mean, deviation = mine.pop("normalisation.mean"), mine.pop("normalisation.deviation")
             spread = xp.exp(mine.pop("log_std")) if "log_std" in mine else None
-            groups.append((places, kind(described.network, mine, xp), mean, deviation, spread))
+            groups.append((places, self._network(mine), mean, deviation, spread))
         return groups
+
+    def _network(self, weights: dict[str, Array]) -> Network | TorchNetwork:
+        spec = self.bundle.description.network
+        if self.compute == "torch":
+            return TorchNetwork(spec, weights, self.xp)
+        return Network(spec, weights, self.xp, exact_rows=0 if self.compute == "matrices" else EXACT_ROWS)
 
     def _allocate(self) -> None:
         xp, described = self.xp, self.bundle.description
@@ -145,41 +151,47 @@ class BundlePolicy(Policy):
         return self._flat.flatten(views, self._past, out)
 
     def decide(self, views: Views, now: Array, due: Array) -> Array:
-        """Return the actions, float32 (A, n, B)."""
-        xp = self.xp
+        """Return the actions, float32 (A, n, B); 0 for those that are not due."""
+        xp, size = self.xp, self.context.action.size
         observed = self.observe(views)
-        action = xp.zeros((self.context.action.size, self._agents, self._batch), dtype=xp.float32)
+        action = xp.zeros((size, self._agents, self._batch), dtype=xp.float32)
         for places, network, mean, deviation, spread in self._groups:
-            inputs = xp.reshape(xp.permute_dims(observed[:, places], (1, 2, 0)), (-1, observed.shape[0]))
+            rows = xp.nonzero(xp.reshape(due[places], (-1,)))[0]
+            if rows.shape[0] == 0:
+                continue
+            inputs = xp.reshape(xp.permute_dims(observed[:, places], (1, 2, 0)), (-1, observed.shape[0]))[rows]
             clip = self.bundle.description.normalisation.clip
             inputs = xp.clip((inputs - mean) / deviation, -clip, clip)
-            outputs = self._infer(network, places, inputs, due)
-            chosen = self._choose(outputs, spread, places)
-            shape = (len(places), self._batch, chosen.shape[-1])
-            action[:, places] = xp.permute_dims(xp.reshape(chosen, shape), (2, 0, 1))
+            outputs = self._infer(network, places, inputs, rows)
+            chosen = xp.zeros((len(places) * self._batch, size), dtype=xp.float32)
+            chosen[rows] = self._choose(outputs, spread, places, rows)
+            action[:, places] = xp.permute_dims(xp.reshape(chosen, (len(places), self._batch, size)), (2, 0, 1))
         self._remember(action, due)
         return action
 
-    def _infer(self, network: Network | TorchNetwork, places: list[int], inputs: Array, due: Array) -> Array:
+    def _infer(self, network: Network | TorchNetwork, places: list[int], inputs: Array, rows: Array) -> Array:
         if self._memory is None:
             return network.forward(inputs, None)[0]
         xp, before = self.xp, self._memory[places]
-        outputs, after = network.forward(inputs, xp.reshape(before, (-1, before.shape[-1])))
-        self._memory[places] = xp.where(due[places][..., None], xp.reshape(after, before.shape), before)
+        memory = xp.reshape(before, (-1, before.shape[-1]))
+        outputs, memory[rows] = network.forward(inputs, memory[rows])
+        self._memory[places] = xp.reshape(memory, before.shape)
         return outputs
 
-    def _choose(self, outputs: Array, spread: Array | None, places: list[int]) -> Array:
+    def _choose(self, outputs: Array, spread: Array | None, places: list[int], rows: Array) -> Array:
         """Return the actions (R, A) in the action's units."""
         xp, spec = self.xp, self.context.action
-        keys = xp.reshape(self._keys[places], (-1,))
-        count = xp.reshape(self._count[places], (-1,))
+        if self.deterministic:
+            keys = count = None
+        else:
+            keys, count = (xp.reshape(values[places], (-1,))[rows] for values in (self._keys, self._count))
         if self._discrete:
-            if not self.deterministic:
+            if keys is not None:
                 # The greatest of the logits plus Gumbel noise is a draw from their softmax (Gumbel, 1954).
                 noise = [-xp.log(-xp.log(streams.uniform(xp, keys, count, i))) for i in range(spec.choices)]
                 outputs = outputs + xp.stack(noise, axis=-1)
             return xp.astype(xp.argmax(outputs, axis=-1), xp.float32)[:, None]
-        if not self.deterministic:
+        if keys is not None:
             draws = xp.stack(
                 [streams.normal_pair(xp, keys, count, i)[0] for i in range(spec.size)], axis=-1
             )

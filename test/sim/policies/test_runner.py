@@ -84,11 +84,13 @@ def test_an_agent_decides_the_same_to_the_bit_alone_and_in_a_batch(tmp_path, net
 
 @pytest.mark.parametrize("network", [MLP, GRU, LSTM], ids=["mlp", "gru", "lstm"])
 @pytest.mark.parametrize("batch", [1, 40])
-def test_torch_decides_as_the_array_library_does(tmp_path, network, batch):
-    pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
+@pytest.mark.parametrize("compute", ["torch", "matrices"])
+def test_whatever_computes_decides_the_same_to_rounding(tmp_path, network, batch, compute):
+    if compute == "torch":
+        pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
     engagement = shipped("kinematic_3v1", **SHORT)
     bundle = bundle_for(tmp_path, engagement, "pursuer", network)
-    one, other = (policy_for(bundle, engagement, "pursuer", batch, compute=c) for c in ("arrays", "torch"))
+    one, other = (policy_for(bundle, engagement, "pursuer", batch, compute=c) for c in ("arrays", compute))
     assert one.sha256 == bundle.description.sha256 != other.sha256
     everyone, now = np.ones((3, batch), bool), np.zeros(batch, np.int64)
     for policy in (one, other):
