@@ -168,7 +168,8 @@ class StochasticActors(MARLAgents):
         for group in self.groups:
             for states, part in zip(first, ("actor", "critic"), strict=True):
                 net: Any = self.policy[part][group.key]  # type: ignore[index]
-                states[group.key] = net.begin(n_envs * len(group.agents))
+                if net.unit is not None:
+                    states[group.key] = net.begin(n_envs * len(group.agents))
         return first[0], first[1]
 
     def init_hidden_item(

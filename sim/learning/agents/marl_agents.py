@@ -105,7 +105,8 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
         self.optimisers: dict[str, torch.optim.Optimizer] = {}
         self.best_episode_video: Path | None = None
         self.policy: nn.ModuleDict = self._build_policy()
-        self.memory = self._build_memory()
+        if envs is not None:
+            self.memory = self._build_memory()
 
     @abstractmethod
     def _build_policy(self) -> nn.ModuleDict:
@@ -193,6 +194,15 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
         if self.train_envs is None:
             raise ValueError("these agents were built without envs: they only infer")
         return self.train_envs
+
+    def require_memory(self, envs: VecMultiAgentEnv) -> None:
+        """Refuse environments whose steps the memory cannot hold.
+
+        Raises:
+            ValueError: if they are not as many as in training.
+        """
+        if self.training_envs().num_envs != envs.num_envs:
+            raise ValueError(f"run_envs: must be {self.n_envs} environments, as in training (got {envs.num_envs})")
 
     def end_episodes(self, infos: list[Info], **stage: Any) -> None:
         """Count the episodes that ended in a step, and tell the callback."""

@@ -60,7 +60,8 @@ class OnPolicyMARLAgents(StochasticActors):
         """
         fields: dict[str, Any] = {
             "obs": self.column(obs_dict), "actions": self.column(actions_dict), "log_pi_old": log_pi_a,
-            "rewards": self.column(rewards_dict), "values": values_dict, "terminals": self.column(terminals_dict),
+            "rewards": self.column(self.paid(rewards_dict, info)), "values": values_dict,
+            "terminals": self.column(terminals_dict),
             "agent_mask": self.column([one["agent_mask"] for one in info]),
             "episode_steps": np.asarray([one["episode_step"] - 1 for one in info]),
         }
@@ -74,6 +75,11 @@ class OnPolicyMARLAgents(StochasticActors):
                 for key, one in (states or {}).items():
                     fields[f"{part} {key}"] = kept(one, self.n_envs)
         self.memory.store(**fields, **kwargs)
+
+    def paid(self, rewards: list[dict[str, float]], info: list[Info]) -> list[dict[str, float]]:
+        """Return the rewards to learn from, by environment and agent: each agent's own."""
+        del info
+        return rewards
 
     def train(self, train_steps: int) -> dict[str, Any]:
         """Step all environments ``train_steps`` times, learning whenever the horizon is reached.
@@ -180,11 +186,9 @@ class OnPolicyMARLAgents(StochasticActors):
         """
         if test_mode:
             return self.test(n_episodes, deterministic_policy, run_envs, close_envs)
-        envs = run_envs or self.training_envs()
-        if envs.num_envs != self.n_envs:
-            raise ValueError(f"run_envs: must be {self.n_envs} environments, as the memory is made for")
-        if self.train_envs is not None:
-            self._cut_paths(self.train_envs)
+        envs = self.training_envs() if run_envs is None else run_envs
+        self.require_memory(envs)
+        self._cut_paths(self.training_envs())
         before, self.hidden = self.hidden, self.init_rnn_hidden(self.n_envs)
         envs.reset()
         left, scores = shares(n_episodes, self.n_envs), []
@@ -204,9 +208,8 @@ class OnPolicyMARLAgents(StochasticActors):
         Returns:
             The last minibatch's metrics; none where nothing is stored.
         """
+        self._cut_paths(self.training_envs())
         memory, info = self.memory, {}
-        if self.train_envs is not None:
-            self._cut_paths(self.train_envs)
         if not memory.units:
             return {}
         memory.prepare(use_advnorm=bool(getattr(self.config, "use_advnorm", True)))

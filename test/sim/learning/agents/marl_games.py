@@ -59,8 +59,8 @@ class Game:
         late = self.time >= self.limit
         self.agents = [] if late else [a for a in before if a not in ended]
         return (
-            {a: self.look(a) for a in before}, {a: rewards.get(a, 0.0) for a in before}, {a: a in ended for a in before},
-            {a: late and a not in ended for a in before}, self.own_infos(),
+            {a: self.look(a) for a in before}, {a: rewards.get(a, 0.0) for a in before},
+            {a: a in ended for a in before}, {a: late and a not in ended for a in before}, self.own_infos(),
         )
 
     def close(self):
@@ -159,7 +159,8 @@ class Meet(Game):
     limit = 1
 
     def does(self, agent):
-        return gym.spaces.Box(-2.0, 2.0, (1,), np.float32) if agent == "a_0" else gym.spaces.Box(0.0, 1.0, (2,), np.float32)
+        low, high, size = (-2.0, 2.0, 1) if agent == "a_0" else (0.0, 1.0, 2)
+        return gym.spaces.Box(low, high, (size,), np.float32)
 
     def play(self, actions):
         total = float(sum(np.sum(x) for x in actions.values()))

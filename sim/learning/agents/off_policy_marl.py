@@ -1,0 +1,209 @@
+"""Multi-agent off-policy cores: remember joint steps and learn from samples of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from pe_sim.errors import PeError
+from pe_sim.learning.agents.marl_batches import Actions, Available
+from pe_sim.learning.agents.marl_env import Flags, Info, Observations
+from pe_sim.learning.agents.marl_explorers import ExploringActors
+from pe_sim.learning.agents.marl_memory import JointReplay
+from pe_sim.learning.agents.marl_networks import kept
+from pe_sim.learning.agents.marl_testing import run_test, shares
+from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
+from pe_sim.learning.agents.settings import setting
+
+
+class OffPolicyMARLAgents(ExploringActors):
+    """Base of multi-agent off-policy cores; an algorithm builds networks and learns from samples.
+
+    All agents in play decide at every step: for agents with rates of their own take an on-policy core. Further
+    settings: buffer_size (joint steps of all environments), batch_size, start_training (environment steps before the
+    first update, default 1), training_frequency (environment steps between updates, default 1), start_greedy,
+    end_greedy and decay_step_greedy (choices), start_noise, end_noise and running_steps (values; noise in parts of half
+    the width between the bounds), and with use_rnn sequence_length (steps of a sample, default 16). For arguments and
+    attributes see :class:`~pe_sim.learning.agents.marl_agents.MARLAgents`.
+    """
+
+    memory: JointReplay
+
+    def _build_memory(self) -> JointReplay:
+        config = self.config
+        self.buffer_size, self.batch_size = int(setting(config, "buffer_size")), int(setting(config, "batch_size"))
+        self.start_training = int(getattr(config, "start_training", 1))
+        self.training_frequency = int(getattr(config, "training_frequency", 1))
+        if self.training_frequency < 1:
+            raise PeError("config.training_frequency", "must be at least 1 step", self.training_frequency)
+        length = int(getattr(config, "sequence_length", None) or 16) if self.use_rnn else 1
+        if length > self.buffer_size // self.n_envs:
+            raise PeError("config.buffer_size", f"must hold {length} steps of each environment", self.buffer_size)
+        self.hidden = self.init_rnn_hidden(self.n_envs)
+        return JointReplay(self.n_envs, self.buffer_size, self.batch_size, length)
+
+    def store_experience(  # noqa: PLR0917 - XuanCe's signature
+        self, obs_dict: list[Observations], avail_actions: Available | None, actions_dict: list[Actions],
+        obs_next_dict: list[Observations], avail_actions_next: Available | None, rewards_dict: list[dict[str, float]],
+        terminals_dict: list[Flags], info: list[Info], **kwargs: Any,
+    ) -> None:
+        """Store one step of every environment.
+
+        Args:
+            obs_dict: what the agents saw, by environment and agent.
+            avail_actions: what they could do; used with use_actions_mask.
+            actions_dict: what they did.
+            obs_next_dict: what they saw then, at the end of an episode the last of it.
+            avail_actions_next: what they could do then.
+            rewards_dict: what they got.
+            terminals_dict: for whom the game has ended.
+            info: of the step: 'agent_mask', whose action counted, and 'episode_step', 1 at an episode's first step.
+            kwargs: 'state' and 'next_state', (n_envs, S), if they are used; 'rnn_hidden', recurrent states before the
+                step; whatever :meth:`get_aux_info` adds.
+        """
+        fields: dict[str, Any] = {
+            "obs": self.column(obs_dict), "actions": self.column(actions_dict), "obs_next": self.column(obs_next_dict),
+            "rewards": self.column(rewards_dict), "terminals": self.column(terminals_dict),
+            "agent_mask": self.column([one["agent_mask"] for one in info]),
+            "episode_steps": np.asarray([one["episode_step"] - 1 for one in info]),
+        }
+        state, next_state, hidden = (kwargs.pop(name, None) for name in ("state", "next_state", "rnn_hidden"))
+        if self.use_global_state:
+            fields |= {"state": np.asarray(state, np.float32), "state_next": np.asarray(next_state, np.float32)}
+        if self.use_actions_mask and avail_actions is not None and avail_actions_next is not None:
+            fields["avail_actions"] = self.available_column(avail_actions)
+            fields["avail_actions_next"] = self.available_column(avail_actions_next)
+        if self.use_rnn:
+            for key, one in (hidden or self.init_rnn_hidden(self.n_envs) or {}).items():
+                fields[f"hidden {key}"] = kept(one, self.n_envs)
+        self.memory.store(**fields, **kwargs)
+
+    def _updates_due(self) -> int:
+        """Return how many multiples of the training frequency, counted after start_training, the latest steps hold."""
+        after, before = (max(0, n - self.start_training) for n in (self.current_step + self.n_envs, self.current_step))
+        return after // self.training_frequency - before // self.training_frequency
+
+    def train(self, train_steps: int) -> dict[str, Any]:
+        """Step all environments ``train_steps`` times; return the last metrics.
+
+        :meth:`train_epochs` is called once for every training_frequency environment steps after start_training, several
+        times a step where there are more environments than that.
+
+        Raises:
+            ValueError: if the agents were built without environments.
+            PeError: if an agent in play does not decide at a step.
+        """
+        envs, info = self.training_envs(), {}
+        for _ in range(train_steps):
+            info.update(self._advance(envs, train_steps=train_steps)[1])
+            if self.callback.stop_training:
+                break
+        return info
+
+    def _advance(self, envs: VecMultiAgentEnv, **stage: Any) -> tuple[list[Info], dict[str, Any]]:
+        """Take one step of every environment, and learn as often as is due; return infos and metrics."""
+        obs, state, available = list(envs.buf_obs), envs.buf_state.copy(), list(envs.buf_avail_actions)
+        self.note_present(envs)
+        out = self.get_actions(obs, available, self.hidden, agent_mask=envs.buf_acting)
+        next_obs, rewards, terminated, truncated, infos = envs.step(self.to_env(out["actions"]))
+        after, available_next = np.stack([info["state"] for info in infos]), [info["avail_actions"] for info in infos]
+        self._require_lockstep(infos)
+        self.callback.on_train_step(
+            self.current_step, envs=envs, policy=self.policy, obs=obs, policy_out=out, acts=out["actions"],
+            next_obs=next_obs, rewards=rewards, state=state, next_state=after, avail_actions=available,
+            next_avail_actions=available_next, terminals=terminated, truncations=truncated, infos=infos, **stage,
+        )
+        self.store_experience(
+            obs, available, out["actions"], next_obs, available_next, rewards, terminated, infos, state=state,
+            next_state=after, rnn_hidden=self.hidden, **self.get_aux_info(out),
+        )
+        self.hidden = out["hidden_state"]
+        for e in (e for e, info in enumerate(infos) if "reset_obs" in info):
+            self.hidden = self.reset_hidden(e, self.hidden)
+        self.end_episodes(infos, envs=envs, **stage)
+        metrics: dict[str, Any] = {}
+        for _ in range(self._updates_due()):
+            metrics = self.train_epochs(self.n_epochs)
+            self.callback.on_train_epochs_end(
+                self.current_step, policy=self.policy, memory=self.memory, current_episode=self.current_episode,
+                update_info=metrics, **stage,
+            )
+        self.current_step += self.n_envs
+        self.callback.on_train_step_end(self.current_step, envs=envs, policy=self.policy, train_info=metrics, **stage)
+        return infos, metrics
+
+    @staticmethod
+    def _require_lockstep(infos: list[Info]) -> None:
+        for info in infos:
+            late = [agent for agent, waits in info["waiting"].items() if waits]
+            if late:
+                cure = "give all roles one decision rate, or take an on-policy core"
+                raise PeError(late[0], "is in play but does not decide at every step", cure=cure)
+
+    def run_episodes(
+        self, n_episodes: int = 1, run_envs: VecMultiAgentEnv | None = None, test_mode: bool = False,
+        close_envs: bool = True,
+    ) -> list[float]:
+        """Run episodes from their beginnings to their ends, shared out evenly among the environments.
+
+        Outside of test mode what happens is stored, updates are made as in :meth:`train`, and steps and episodes are
+        counted.
+
+        Args:
+            n_episodes: how many.
+            run_envs: where; None for the training environments, which are never tested in.
+            test_mode: whether nothing is to be stored or learnt, and nothing tried out.
+            close_envs: whether to close the environments after a test.
+
+        Returns:
+            Score of each, the mean over the agents, ``n_episodes`` of them.
+
+        Raises:
+            ValueError: if a test has no environments of its own, or these are not as many as in training.
+        """
+        if test_mode:
+            return self.test(n_episodes, run_envs, close_envs)
+        envs = self.training_envs() if run_envs is None else run_envs
+        self.require_memory(envs)
+        before, self.hidden = self.hidden, self.init_rnn_hidden(self.n_envs)
+        envs.reset()
+        left, scores = shares(n_episodes, self.n_envs), []
+        while left.any() and not self.callback.stop_training:
+            infos, _ = self._advance(envs, n_episodes=n_episodes)
+            for e in (e for e, info in enumerate(infos) if "reset_obs" in info and left[e]):
+                left[e] -= 1
+                scores.append(self.score(infos[e]))
+        if envs is not self.train_envs:
+            self.hidden = before
+        return scores
+
+    def train_epochs(self, n_epochs: int = 1) -> dict[str, Any]:
+        """Learn from ``n_epochs`` samples; return the last one's metrics, 'epsilon-greedy' and 'noise_scale'."""
+        info: dict[str, Any] = {}
+        for _ in range(n_epochs if self.memory.ready else 0):
+            info = self.learn_from(self.memory.sample(self.rng))
+        return {**info, "epsilon-greedy": self.e_greedy, "noise_scale": self.noise_scale}
+
+    def follow(self, name: str, tau: float) -> None:
+        """Move the networks 'target_<name>' towards '<name>' by the share ``tau``; 1 copies."""
+        with torch.no_grad():
+            pairs = zip(self.policy[f"target_{name}"].parameters(), self.policy[name].parameters(), strict=True)
+            for target, source in pairs:
+                target.lerp_(source, tau)
+
+    def test(
+        self, test_episodes: int, test_envs: VecMultiAgentEnv | None = None, close_envs: bool = True
+    ) -> list[float]:
+        """Run episodes to their ends without exploring; nothing is stored and no training environment is touched.
+
+        Returns:
+            Score of each, the mean over the agents.
+
+        Raises:
+            ValueError: if there are no environments to test in, or they are the training environments.
+        """
+        if test_envs is None or test_envs is self.train_envs:
+            raise ValueError("give test_envs: the training environments are not tested in")
+        return run_test(self, test_episodes, test_envs, deterministic=True, close_envs=close_envs)
