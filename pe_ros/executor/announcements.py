@@ -15,6 +15,7 @@ import resource
 import select
 import sys
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
@@ -87,6 +88,17 @@ class Announcements:
         except InvalidHandle:
             pass  # destroyed, and its announcements with it
         os.close(fd)
+
+
+@cache
+def announces_each() -> bool:
+    """Whether this middleware announces every message once, so that announcements tell how many there are.
+
+    rmw_fastrtps hands over its reader's count of samples not yet counted; others may announce several at once.
+    """
+    from rclpy.utilities import get_rmw_implementation_identifier
+
+    return bool(get_rmw_implementation_identifier() == "rmw_fastrtps_cpp")
 
 
 def unsupported_reason() -> str:

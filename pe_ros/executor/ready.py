@@ -38,7 +38,7 @@ class ReadyQueue:
 
     def report(self, source: Source) -> None:
         """Append a source that something was reported of."""
-        source.pending = True
+        source.report()
         self.queue(source)
 
     def serve_all(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from rclpy.executors import await_or_execute
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
-from pe_ros.executor.announcements import Announcements, Hook
+from pe_ros.executor.announcements import Announcements, Hook, announces_each
 
 if TYPE_CHECKING:
     from pe_ros.executor.event_executor import EventExecutor
@@ -67,6 +69,10 @@ class Source:
         if self.hook is not None:
             announcements.remove(self.hook, self.handle, self.fd)
 
+    def report(self) -> None:
+        """Note that something was announced."""
+        self.pending = True
+
     def may_run(self) -> bool:
         """Whether the callback group lets this entity run now: a suspended coroutine may hold the group."""
         group = self.entity.callback_group
@@ -96,6 +102,15 @@ class SubscriptionSource(Source):
         self._seen: Any = None
         self._is_coroutine = False
         self._with_info = False
+        self._counted = announces_each()
+        self._left = 0
+
+    def report(self) -> None:
+        """Note that messages were announced, and where each is, how many."""
+        self.pending = True
+        if self._counted:
+            with contextlib.suppress(BlockingIOError):
+                self._left += os.eventfd_read(self.fd)
 
     def serve_one(self) -> bool:
         """Take one message and run the callback on it."""
@@ -103,15 +118,20 @@ class SubscriptionSource(Source):
         handle = self._handle
         # rclpy builds the message object before it knows whether there is a message, which costs more than the taking.
         # So only what was announced is taken as an object; whether more has come meanwhile is asked in bytes.
-        raw = subscription.raw or not self.pending
+        raw = subscription.raw or not (self.pending or self._left)
         self.pending = False
+        counted = self._left > 0
         try:
             with handle:
                 taken = handle.take_message(subscription.msg_type, raw)
         except InvalidHandle:
             return False
         if taken is None:
+            self._left = 0  # the rest was pushed out of a short history by what was newer
             return False
+        # To look and find nothing costs as much as a message: where they are counted, none is looked for in vain.
+        self._left = max(0, self._left - 1)
+        self.drains = self._left > 0 or not counted
         if raw and not subscription.raw:
             taken = (deserialize_message(taken[0], subscription.msg_type), *taken[1:])
         callback = subscription.callback

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2: install pe-ros[ros]")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Int64
 
@@ -130,3 +134,44 @@ class TestMessages:
         graph.spin_until(lambda: busy > 1000)
         node.create_publisher(Int64, "quiet", ALL).publish(Int64())
         graph.spin_until(lambda: quiet == 1)
+
+    def test_another_process_loses_none_and_of_a_short_history_the_newest_arrives(self, graph: Graph) -> None:
+        node = graph.node("reader")
+        every: list[int] = []
+        newest: list[int] = []
+        node.create_subscription(Int64, "every", lambda message: every.append(message.data), QoSProfile(depth=5000))
+        short = QoSProfile(depth=2, reliability=ReliabilityPolicy.RELIABLE)
+        node.create_subscription(Int64, "newest", lambda message: newest.append(message.data), short)
+        count = 3000
+        environment = os.environ | {"ROS_DOMAIN_ID": str(graph.context.get_domain_id())}
+        writer = subprocess.Popen([sys.executable, "-c", BURSTS, str(count)], env=environment)
+        try:
+            graph.spin_until(lambda: len(every) == count and newest[-1:] == [count - 1])
+        finally:
+            writer.kill()
+            writer.wait()
+        assert every == list(range(count))
+        assert newest == sorted(newest)
+
+
+BURSTS = """
+import random, sys, time
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Int64
+
+rclpy.init()
+node, draw = Node("writer"), random.Random(5)
+reliable = ReliabilityPolicy.RELIABLE
+every = node.create_publisher(Int64, "every", QoSProfile(history=HistoryPolicy.KEEP_ALL, depth=1, reliability=reliable))
+newest = node.create_publisher(Int64, "newest", QoSProfile(depth=2, reliability=reliable))
+while not (every.get_subscription_count() and newest.get_subscription_count()):
+    time.sleep(0.01)
+for value in range(int(sys.argv[1])):
+    every.publish(Int64(data=value))
+    newest.publish(Int64(data=value))
+    if draw.random() < 0.05:
+        time.sleep(draw.random() * 0.002)
+time.sleep(60)  # a writer that ends takes its history with it
+"""
