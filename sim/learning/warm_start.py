@@ -114,6 +114,7 @@ def _aggregate(
             for teacher in teachers.values():
                 teacher.begin(step.finals.rows)
         learner.observed.update(np.concatenate(seen[begin:]))
+        optimiser.param_groups[0]["lr"] = spec.learning_rate * (1.0 - round_ / spec.rounds)
         error = _fit(learner, spec, optimiser, (np.concatenate(seen), np.concatenate(told)), generator)
     return error
 
@@ -123,7 +124,8 @@ def _as_learned(learner: Ippo, answers: NDArray[Any]) -> NDArray[Any]:
     action = learner.sizes.action
     if action.discrete:
         return answers
-    return np.clip(2.0 * (answers - action.low) / (action.high - action.low) - 1.0, -1.0, 1.0)
+    scaled_down: NDArray[Any] = np.clip(2.0 * (answers - action.low) / (action.high - action.low) - 1.0, -1.0, 1.0)
+    return scaled_down
 
 
 def _flown(learner: Ippo, observations: NDArray[Any]) -> NDArray[Any]:
@@ -132,10 +134,12 @@ def _flown(learner: Ippo, observations: NDArray[Any]) -> NDArray[Any]:
     with torch.no_grad():
         out = learner.actor.body(scaled(learner.observed, rows))
     action = learner.sizes.action
-    done = out.argmax(dim=1, keepdim=True).numpy() if action.discrete else scale_up(
-        np, out.numpy(), action.low, action.high
-    )
-    return done.reshape(*observations.shape[:-1], -1).astype(np.float32)
+    if action.discrete:
+        done = out.argmax(dim=1, keepdim=True).numpy()
+    else:
+        done = scale_up(np, out.numpy(), action.low, action.high)
+    flown: NDArray[Any] = done.reshape(*observations.shape[:-1], -1).astype(np.float32)
+    return flown
 
 
 def _fit(

@@ -21,7 +21,7 @@ class WarmStartSpec(Strict):
         decisions: decisions of all agents together in a rollout.
         epochs: passes, after each rollout, over all that the guidance has said.
         minibatch: decisions that are learned from at once.
-        learning_rate: of Adam.
+        learning_rate: of Adam in the first round; it falls linearly from round to round.
         critic_updates: updates after it in which only the critic learns, so that the first ones with rewards do not
             spoil what was learned.
     """
