@@ -86,10 +86,11 @@ class Bounds:
     """
 
     def __init__(self, space: gym.spaces.Box) -> None:
-        self.space, bounded = space, space.is_bounded()
-        middle, half = (space.high + space.low) / 2.0, (space.high - space.low) / 2.0
-        self.middle = torch.tensor(middle.reshape(-1) if bounded else np.zeros(middle.size), dtype=torch.float32)
-        self.half = torch.tensor(half.reshape(-1) if bounded else np.ones(half.size), dtype=torch.float32)
+        bounded = space.is_bounded()
+        low, high = (space.low, space.high) if bounded else (-np.ones(space.shape), np.ones(space.shape))
+        self.space = space
+        self.middle = torch.tensor(((high + low) / 2.0).reshape(-1), dtype=torch.float32)
+        self.half = torch.tensor(((high - low) / 2.0).reshape(-1), dtype=torch.float32)
 
     def clip(self, action: Any) -> Any:
         """Return an action as an environment takes it."""

@@ -125,11 +125,12 @@ class SequenceNet(nn.Module):
 
 def kept(hidden: Hidden, n_envs: int) -> dict[str, NDArray[np.float32]]:
     """Return a state of rows (layers, E * n, H) as it is stored: 'h' and perhaps 'c', (E, layers, n, H)."""
-    parts = {"h": hidden[0], "c": hidden[1]}
-    return {
-        name: part.reshape(part.shape[0], n_envs, -1, part.shape[-1]).transpose(0, 1).numpy().astype(np.float32)
-        for name, part in parts.items() if part is not None
-    }
+    out = {}
+    for name, part in zip("hc", hidden, strict=True):
+        if part is not None:
+            stored = part.detach().reshape(part.shape[0], n_envs, -1, part.shape[-1]).transpose(0, 1)
+            out[name] = stored.numpy().astype(np.float32)
+    return out
 
 
 def revived(stored: dict[str, NDArray[np.float32]]) -> Hidden:
