@@ -321,3 +321,16 @@ def test_it_trains_on_an_engagement_file():
     metrics = built.train(16)
     assert np.isfinite(metrics["critic_loss"])
     assert built.current_episode.sum() >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [PPOAgent, A2CAgent])
+def test_the_pole_is_balanced(kind):
+    changes = {"n_epochs": 1, "n_minibatch": 1, "horizon_size": 16, "learning_rate": 2e-3} if kind is A2CAgent else {}
+    config = on_policy_settings(**{
+        "gamma": 0.98, "horizon_size": 128, "n_epochs": 8, "n_minibatch": 8, "learning_rate": 1e-3, "hidden": (64, 64),
+        "use_obsnorm": True, **changes,
+    })
+    built = kind(config, many(lambda: gym.make("CartPole-v1"), 8))
+    built.train(12_800)
+    assert np.mean(built.test(20, test_envs=many(lambda: gym.make("CartPole-v1"), 4, 99))) > 450.0
