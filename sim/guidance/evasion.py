@@ -35,7 +35,7 @@ class AwayFromCentroid(Guidance):
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Velocity away from the centroid."""
         xp, own = self.xp, self._steering.own(views)
-        tracks = self._tracks.read(views)
+        tracks = self._tracks.read(views, own)
         x, y, z = (total(xp.where(tracks.valid, -part, 0.0)) for part in tracks.sight)
         values = self._steering.along(unit(xp, (x, y, z)), self._steering.top_speed, own)
         return values, self._steering.sure(xp.any(tracks.valid, axis=1), own)
@@ -80,7 +80,7 @@ class GoalSeeking(Guidance):
         way = (x - place[0], y - place[1], (z - place[2]) * (0.0 if self.context.dimensions == 2 else 1.0))
         wish = unit(xp, way)
         if self._tracks is not None:
-            tracks = self._tracks.read(views)
+            tracks = self._tracks.read(views, own)
             assert tracks.distance is not None
             near = tracks.valid & (tracks.distance < spec.keep_away)
             safe = xp.where(tracks.distance > 1e-6, tracks.distance, 1e-6)
@@ -130,7 +130,7 @@ class Hide(Guidance):
         """Velocity to the hiding place, slower within one decision of it."""
         xp, own = self.xp, self._steering.own(views)
         place, known = self._place.read(views)
-        tracks = self._tracks.read(views)
+        tracks = self._tracks.read(views, own)
         track, seen = nearest_track(xp, tracks)
         way = self._nearest_cover(place, add(place, track.sight))
         far = length(xp, way)

@@ -58,7 +58,7 @@ class Flee(Guidance):
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Velocity away from the opponents."""
         xp, own = self.xp, self._steering.own(views)
-        tracks = self._tracks.read(views)
+        tracks = self._tracks.read(views, own)
         direction = away_from(xp, tracks)
         seen = xp.any(tracks.valid, axis=1)
         if self._ways is not None:

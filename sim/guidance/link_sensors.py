@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pe_sim.arrays import Array, Vector, rotate
-from pe_sim.guidance.own import PositionReader
+from pe_sim.guidance.own import Own, PositionReader
 from pe_sim.guidance.track_sensors import HIDDEN, Decoder, Sighting, along, prefixes
 from pe_sim.policies.base import PolicyContext, Views
 
@@ -37,8 +37,9 @@ class SharedDecoder(Decoder):
         senders = [[name.partition(".")[0] for name in names] for names in tracks]
         self._pose_rows = self.rows(senders, pose)
 
-    def read(self, views: Views) -> Sighting:
+    def read(self, views: Views, own: Own | None = None) -> Sighting:
         """Return sender plus what it shows, less the own place."""
+        del own
         xp, view = self._xp, views[self._sensor]
         pose = xp.astype(self.take(view.values, self._pose_rows), xp.float64)
         a, b, c = xp.astype(self.take(view.values, self._rows), xp.float64)
@@ -82,13 +83,14 @@ class SenderDecoder(Decoder):
         names = [[name for name in wanted if name in self.shown(fields)] for fields in self._fields]
         self._rows = self.rows(names, tuple(f"position_{axis}" for axis in "xyz"))
 
-    def read(self, views: Views) -> Sighting:
+    def read(self, views: Views, own: Own | None = None) -> Sighting:
         """Return their place less the own."""
+        del own
         xp, view = self._xp, views[self._sensor]
         places = xp.astype(self.take(view.values, self._rows), xp.float64)
         valid = self.take(view.valid, self._rows[0])
-        own, known = self._position.read(views)
-        x, y, z = (xp.permute_dims(there - here, (1, 0, 2)) for there, here in zip(places, own, strict=True))
+        place, known = self._position.read(views)
+        x, y, z = (xp.permute_dims(there - here, (1, 0, 2)) for there, here in zip(places, place, strict=True))
         return Sighting(
             (x, y, z), xp.sqrt(x * x + y * y + z * z), None, None, xp.permute_dims(valid & known, (1, 0, 2))
         )

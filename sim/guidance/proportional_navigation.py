@@ -76,7 +76,7 @@ class ProportionalNavigation(Guidance):
         """Acceleration of the variant."""
         xp, gain, variant = self.xp, self.parameters.gain, self.parameters.variant
         own = self._motion.read(views)
-        track, target = nearest_choice(xp, self._tracks.read(views))
+        track, target = nearest_choice(xp, self._tracks.read(views, own))
         direction = track.direction(xp)
         rate = self._sight.of(track, target, due)
         if variant == "pure":

@@ -26,6 +26,6 @@ class PurePursuit(Guidance):
     def law(self, views: Views, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Velocity along the line of sight."""
         own = self._steering.own(views)
-        track, seen = nearest_track(self.xp, self._tracks.read(views))
+        track, seen = nearest_track(self.xp, self._tracks.read(views, own))
         values = self._steering.along(track.direction(self.xp), self._steering.top_speed, own)
         return values, self._steering.sure(seen, own)

@@ -124,7 +124,7 @@ class QuarryReader:
     def read(self, views: Views, due: Array) -> Quarry:
         """Return the nearest opponent; memory changes only where a decision is due."""
         xp, own = self._xp, self._motion.read(views)
-        track, target = nearest_choice(xp, self._tracks.read(views))
+        track, target = nearest_choice(xp, self._tracks.read(views, own))
         direction = track.direction(xp)
         rate = self._sight.of(track, target, due)
         velocity = self._velocity(track, direction, rate, own)

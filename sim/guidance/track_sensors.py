@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pe_sim.arrays import Array, Quaternion, Vector, rotate
-from pe_sim.guidance.own import OwnMotionReader
+from pe_sim.guidance.own import Own, OwnMotionReader
 from pe_sim.policies.base import PolicyContext, Views
 from pe_sim.sensors.camera import CameraSpec
 from pe_sim.sensors.layout import SensorLayout
@@ -76,8 +76,8 @@ class Decoder(ABC):
         """Find the rows of the wanted targets."""
 
     @abstractmethod
-    def read(self, views: Views) -> Sighting:
-        """Return the targets."""
+    def read(self, views: Views, own: Own | None = None) -> Sighting:
+        """Return the targets; ``own`` motion is read here where nobody has read it yet."""
 
     def rows(self, names: list[list[str]], quantities: tuple[str, ...]) -> Array:
         """Return the row of each quantity of each agent's named things, (Q, m, n)."""
@@ -115,7 +115,7 @@ class Direct(Decoder):
         self._rows = self.rows(names, self.quantities)
         self._motion = OwnMotionReader(context, law) if "own_motion" in self.needs else None
 
-    def read(self, views: Views) -> Sighting:
+    def read(self, views: Views, own: Own | None = None) -> Sighting:
         """Return the targets, those that cannot be turned into world axes not valid."""
         xp, view = self._xp, views[self._sensor]
         values = xp.astype(self.take(view.values, self._rows), xp.float64)
@@ -123,7 +123,7 @@ class Direct(Decoder):
         valid = xp.permute_dims(self.take(view.valid, self._rows[0]), (1, 0, 2))
         if self._motion is None:
             return self.decode(values, valid, None)
-        own = self._motion.read(views)
+        own = self._motion.read(views) if own is None else own
         x, y, z, w = own.attitude
         return self.decode(values, valid & own.known[:, None], (x[:, None], y[:, None], z[:, None], w[:, None]))
 

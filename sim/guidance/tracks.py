@@ -114,12 +114,12 @@ class TrackReader:
         self.sensor, self.kind = first[1].sensor, first[0].kind
         self.hides_identity = any(name.startswith(HIDDEN) for name in first[0].shown(first[1].fields))
 
-    def read(self, views: Views) -> Tracks:
-        """Return the tracks."""
+    def read(self, views: Views, own: Own | None = None) -> Tracks:
+        """Return the tracks; ``own`` motion is read once more where the law has not read it."""
         name, decoder = self._sources[0]
-        tracks = self._tracks(decoder.read(views), views[name].stamp)
+        tracks = self._tracks(decoder.read(views, own), views[name].stamp)
         for name, decoder in self._sources[1:]:
-            tracks = self._fill(tracks, self._tracks(decoder.read(views), views[name].stamp))
+            tracks = self._fill(tracks, self._tracks(decoder.read(views, own), views[name].stamp))
         return tracks
 
     def _tracks(self, seen: Sighting, stamp: Array) -> Tracks:

@@ -73,9 +73,9 @@ class OpponentReader:
         put(self._sight, rows, 0.0)
         put(self._velocity, rows, 0.0)
 
-    def read(self, views: Views, due: Array) -> Opponent:
+    def read(self, views: Views, own: Own, due: Array) -> Opponent:
         """Return the nearest opponent; the memory changes only where ``due``."""
-        track, seen = nearest_track(self._xp, self._tracks.read(views))
+        track, seen = nearest_track(self._xp, self._tracks.read(views, own))
         assert track.distance is not None
         velocity = track.velocity
         if velocity is None:

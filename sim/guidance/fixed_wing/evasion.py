@@ -52,7 +52,7 @@ class AirBeam(AirGuidance):
     def fly(self, views: Views, own: Own, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Fly square to the line of sight."""
         xp = self.xp
-        opponent = self._opponent.read(views, due)
+        opponent = self._opponent.read(views, own, due)
         square = unit(xp, left_of(opponent.sight))
         square = scale(square, xp.where(dot(square, own.velocity) < 0.0, -1.0, 1.0))
         course = level_course(xp, own)
@@ -92,7 +92,7 @@ class AirBreak(AirGuidance):
     def fly(self, views: Views, own: Own, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Turn into the opponent."""
         xp = self.xp
-        opponent = self._opponent.read(views, due)
+        opponent = self._opponent.read(views, own, due)
         near = opponent.seen & (opponent.distance < self.parameters.within)
         heading = level_course(xp, own)
         left = left_of(heading)

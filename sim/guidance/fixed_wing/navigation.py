@@ -46,7 +46,7 @@ class AirNavigation(AirGuidance):
     def fly(self, views: Views, own: Own, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Acceleration N (omega x v), omega = r x v_rel / r^2."""
         xp = self.xp
-        opponent = self._opponent.read(views, due)
+        opponent = self._opponent.read(views, own, due)
         square = xp.where(opponent.distance > 1.0, opponent.distance * opponent.distance, 1.0)
         omega = scale(cross(opponent.sight, opponent.velocity), 1.0 / square)
         wish = scale(cross(omega, own.velocity), self.parameters.gain)

@@ -50,7 +50,7 @@ class AirPursuit(AirGuidance):
     def fly(self, views: Views, own: Own, now: Array, due: Array) -> tuple[Array, Array | None]:
         """Turn the velocity to the aim."""
         xp, spec = self.xp, self.parameters
-        opponent = self._opponent.read(views, due)
+        opponent = self._opponent.read(views, own, due)
         if spec.mode == "pure":
             lead: Array | float = 0.0
         elif spec.mode == "lag":
