@@ -89,7 +89,7 @@ class OffPolicyMARLAgents(ExploringActors):
         """Step all environments ``train_steps`` times; return the last metrics.
 
         :meth:`train_epochs` is called once for every training_frequency environment steps after start_training, several
-        times a step where there are more environments than that.
+        times a step where there are more environments than that, and not before a whole sequence is stored.
 
         Raises:
             ValueError: if the agents were built without environments.
@@ -124,7 +124,7 @@ class OffPolicyMARLAgents(ExploringActors):
             self.hidden = self.reset_hidden(e, self.hidden)
         self.end_episodes(infos, envs=envs, **stage)
         metrics: dict[str, Any] = {}
-        for _ in range(self._updates_due()):
+        for _ in range(self._updates_due() if self.memory.ready else 0):
             metrics = self.train_epochs(self.n_epochs)
             self.callback.on_train_epochs_end(
                 self.current_step, policy=self.policy, memory=self.memory, current_episode=self.current_episode,
@@ -180,9 +180,16 @@ class OffPolicyMARLAgents(ExploringActors):
         return scores
 
     def train_epochs(self, n_epochs: int = 1) -> dict[str, Any]:
-        """Learn from ``n_epochs`` samples; return the last one's metrics, 'epsilon-greedy' and 'noise_scale'."""
+        """Learn from ``n_epochs`` samples; return the last one's metrics, 'epsilon-greedy' and 'noise_scale'.
+
+        Raises:
+            PeError: if less than one sequence is stored.
+        """
+        self.training_envs()
+        if not self.memory.ready:
+            raise PeError("memory", f"must hold {self.memory.length} steps to learn from", self.memory.size)
         info: dict[str, Any] = {}
-        for _ in range(n_epochs if self.memory.ready else 0):
+        for _ in range(n_epochs):
             info = self.learn_from(self.memory.sample(self.rng))
         return {**info, "epsilon-greedy": self.e_greedy, "noise_scale": self.noise_scale}
 

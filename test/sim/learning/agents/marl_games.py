@@ -179,3 +179,12 @@ def settings(**changes: Any) -> Namespace:
         "fc_hidden_sizes": (16,), "recurrent_hidden_size": 16,
     }
     return Namespace(**{**values, **changes})
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two nested values are the same to the bit."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(np.array_equal(a, b, equal_nan=True)) if isinstance(a, np.ndarray | float) else a == b

@@ -21,7 +21,7 @@ from pe_sim.learning.agents.marl_subprocess_env import SubprocVecMultiAgentEnv
 from pe_sim.learning.agents.marl_vector_env import DummyVecMultiAgentEnv
 
 from ...files import grid_file, plane_file  # noqa: TID252 - shared by one room
-from .marl_games import Matrix, Remember, TwoStep, Unequal, vector
+from .marl_games import Matrix, Remember, TwoStep, Unequal, same, vector
 
 GRID = parse(grid_file(rules={"max_step": 6}))
 
@@ -42,14 +42,6 @@ def drawn(envs, rng) -> list[dict[str, Any]]:
                 one[a] = rng.uniform(space.low, space.high).astype(np.float32)
         out.append(one)
     return out
-
-
-def same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    return bool(np.array_equal(a, b, equal_nan=True)) if isinstance(a, np.ndarray | float) else a == b
 
 
 def test_agents_spaces_and_a_state_are_found():
