@@ -112,6 +112,14 @@ def copy_of(x: Array) -> Array:
     return x.copy() if isinstance(x, np.ndarray) else x.clone()
 
 
+def multiply_into(out: Array, a: Array, b: Array) -> None:
+    """Write the product of two arrays into a third, in its precision; NumPy's without a copy in between."""
+    if isinstance(out, np.ndarray):
+        np.multiply(a, b, out=out)
+    else:
+        out[...] = a * b
+
+
 def replaced(x: Array, columns: Array, values: Array) -> Array:
     """Return a copy of an array (..., B) with other values in some columns, by indices (R,)."""
     out = copy_of(x)

@@ -80,6 +80,8 @@ class ActionHold:
             self._latency = self._drawn.value
         self._command: Command | None = None
         self._next = 0
+        self._expiry = -1
+        self._asked: int | None = None
         self._latest: int | None = None
         if rows is None:
             self._values = xp.zeros(self._shape, dtype=xp.float32)
@@ -130,7 +132,8 @@ class ActionHold:
             # The common case in training: all decide, at once in effect; 'command' has nothing to merge.
             assert elapsed is not None
             self._values, self._mode, self._all_at = values, self._execute, stamp
-            self._command, self._next = Command(values, None), elapsed + self._valid_for
+            self._command = Command(values, None)
+            self._expiry = self._next = elapsed + self._valid_for
             return
         self._settle()
         first = 0 if elapsed is None or effect is not None else elapsed + self._least_latency
@@ -156,6 +159,7 @@ class ActionHold:
     def command(self, now: Array, elapsed: int | None = None) -> Command:
         """Return the action in effect at an instant [ns], int64 (B,). Ask once per tick, in order."""
         if self._command is not None and elapsed is not None and elapsed < self._next:
+            self._asked = elapsed
             return self._command
         xp = self._xp
         self._settle()
@@ -163,7 +167,7 @@ class ActionHold:
             self._take_effect(now, elapsed)
         upcoming = [pending.first for pending in self._pending]
         mode = self._mode
-        if self._expired is not Mode.EXECUTE:
+        if self._expired is not Mode.EXECUTE and not self._none_expires(elapsed):
             left = self._effect - now + self._valid_for
             # A stop does not expire: an agent that is being stopped must not coast on at the speed it still has.
             expires = (self._stamp >= 0) & (self._mode != int(Mode.STOP))
@@ -172,11 +176,23 @@ class ActionHold:
                 mode = xp.where(expired, xp.asarray(int(self._expired), dtype=xp.int8), mode)
             # Every engagement that runs moves on by one tick a tick: the least time left is time until then.
             soonest = xp.min(xp.where(expires & ~expired, left, NEVER))
+            self._expiry = -1 if mode is not self._mode else (elapsed or 0) + int(soonest)
             upcoming.append((elapsed or 0) + int(soonest))
+        elif self._expired is not Mode.EXECUTE:
+            upcoming.append(self._expiry)
+        self._asked = elapsed
         self._next = min(upcoming, default=int(NEVER))
         plain = mode is self._execute or not bool(xp.any(mode != int(Mode.EXECUTE)))
         self._command = Command(self._values, None if plain else mode)
         return self._command
+
+    def _none_expires(self, elapsed: int | None) -> bool:
+        """Return whether nothing has expired by now, as far as is known without looking."""
+        if elapsed is None or self._asked is None or elapsed >= self._expiry:
+            return False
+        # What has taken effect since it was last asked expires no sooner than this.
+        self._expiry = min(self._expiry, self._asked + self._valid_for)
+        return elapsed < self._expiry
 
     def _take_effect(self, now: Array, elapsed: int | None) -> None:
         xp = self._xp
@@ -191,9 +207,12 @@ class ActionHold:
                 self._values, self._mode = pending.values, pending.mode
                 self._stamp, self._effect = pending.stamp, pending.effect
                 continue
-            self.stale = self.stale + xp.astype(come & ~newer, xp.int64)
+            late = come & ~newer
+            if bool(xp.any(late)):
+                self.stale = self.stale + xp.astype(late, xp.int64)
             self._values = xp.where(newer, pending.values, self._values)
-            self._mode = xp.where(newer, pending.mode, self._mode)
+            if pending.mode is not self._mode:
+                self._mode = xp.where(newer, pending.mode, self._mode)
             self._stamp = xp.where(newer, pending.stamp, self._stamp)
             self._effect = xp.where(newer, pending.effect, self._effect)
             pending.effect = xp.where(come, NEVER, pending.effect)

@@ -144,7 +144,8 @@ class Inbox:
             return newer
         self._forget()
         self._values = xp.where(newer, reading.values, self._values)
-        self._valid = xp.where(newer, reading.valid, self._valid)
+        if reading.valid is not self._valid:  # most often both are the one array that says that everything is
+            self._valid = xp.where(newer, reading.valid, self._valid)
         self._stamp = xp.where(newer, reading.stamp, self._stamp)
         self._sequence = xp.where(newer, reading.sequence, self._sequence)
         return newer

@@ -11,6 +11,7 @@ from pe_sim.worlds.arena import Reaction
 from pe_sim.worlds.edges import Edges
 from pe_sim.worlds.fleet import RESTITUTION, Fleet
 from pe_sim.worlds.moved import DrawnObstacles
+from pe_sim.worlds.shapes import Round
 from pe_sim.worlds.solid import Obstacle
 from pe_sim.worlds.watch import Watch
 
@@ -23,6 +24,9 @@ TOUCH = 1e-7
 MOST_PIECES = 1000
 """Pieces that a tick's way is cut into at most; a file that would need more is refused."""
 
+FEW = 64
+"""Agents up to which it is not worth choosing among them."""
+
 LEAST_SLOPE = 0.05
 """Least horizontal part of a normal along which what keeps its height is set back."""
 
@@ -30,6 +34,11 @@ LEAST_SLOPE = 0.05
 def piece_length(obstacle: Obstacle) -> float:
     """Return the greatest way [m] that cannot lead through an obstacle unseen."""
     return 0.45 * obstacle.least_width
+
+
+def _of(limit: Any, some: Any) -> Any:
+    """Return a limit (a float or (M,)) of some of M agents."""
+    return limit if isinstance(limit, float) else limit[some]
 
 
 class Solids:
@@ -59,7 +68,7 @@ class Solids:
         self._xp = fleet.xp
         self._fleet = fleet
         self._edges = edges
-        self._obstacles = obstacles if edges is None else edges.attached(obstacles)
+        self._obstacles = list(obstacles) if edges is None else edges.attached(obstacles, moved)
         self._reaction: Reaction = reaction
         self._dimensions = dimensions
         self._moved = moved
@@ -71,6 +80,8 @@ class Solids:
         self._pieces = [piece if piece < greatest else math.inf for piece in pieces]
         circles = self._xp.asarray([o.surrounding_circle() for o in self._obstacles], dtype=self._xp.float64)
         self._circles = circles
+        # Of these the circle around is the outline.
+        self._round = [isinstance(o, Round) and o.bottom is None and o.top is None for o in self._obstacles]
         self.watch = Watch(fleet)
 
     def keep_out(self, at: Array, start: list[Array]) -> None:
@@ -83,18 +94,25 @@ class Solids:
         piece, doubtful = xp.full(at.shape, math.inf, dtype=xp.float64), at < 0
         near: list[int] = []
         # Turned back by one obstacle, an agent stays within a tick's way of its start, two of where it is now.
-        within = xp.any(clear < 2.0 * step, axis=1)
-        for number in xp.nonzero(within)[0].tolist():
-            obstacle, own_piece = self._obstacle(number, at), self._pieces[number]
+        soon = clear < 2.0 * step
+        for number in xp.nonzero(xp.any(soon, axis=1))[0].tolist():
             near.append(number)
-            own = obstacle.clearance(xp, (place[0], place[1], place[2])) - radius
-            clear[number] = own
+            # The circle's distance will do for the others: they are looked at the sooner for it, and nothing else.
+            some = slice(None) if at.shape[0] <= FEW else xp.nonzero(soon[number])[0]
+            if self._round[number]:
+                own = clear[number, some]
+            else:
+                spot = (place[0][some], place[1][some], place[2][some])
+                own = self._obstacle(number, at[some]).clearance(xp, spot) - _of(radius, some)
+                clear[number, some] = own
+            own_step, own_piece = _of(step, some), self._pieces[number]
             if own_piece < math.inf:
                 # Who is free at the end of the tick may still have crossed something thin.
-                piece = xp.where((own < 2.0 * step) & (piece > own_piece), own_piece, piece)
-                doubtful = doubtful | (own < step)
+                thin = (own < 2.0 * own_step) & (piece[some] > own_piece)
+                piece[some] = xp.where(thin, own_piece, piece[some])
+                doubtful[some] |= own < own_step
             else:
-                doubtful = doubtful | (own < TOUCH)
+                doubtful[some] |= own < TOUCH
         nearest = xp.min(clear, axis=0)
         if xp.any(doubtful):
             here = xp.nonzero(doubtful)[0]
@@ -109,15 +127,14 @@ class Solids:
         """Return an obstacle as the agents in some places meet it."""
         if self._moved is None:
             return self._obstacles[number]
-        return self._moved.of(number, at % self._fleet.batch, self._obstacles[number])
+        return self._moved.of(number, self._fleet.row(at), self._obstacles[number])
 
     def _bounds(self, at: Array, place: list[Array]) -> Array:
         """Return at most the distance from each place to each obstacle [m], (K, M): to the circles around them."""
-        circles = self._circles
         if self._moved is None:
-            x, y, radius = circles[:, 0:1], circles[:, 1:2], circles[:, 2:3]
+            x, y, radius = self._circles[:, 0:1], self._circles[:, 1:2], self._circles[:, 2:3]
         else:
-            x, y, radius = self._moved.circles(circles, at % self._fleet.batch)
+            x, y, radius = self._moved.circles(self._fleet.row(at))
         dx, dy = place[0] - x, place[1] - y
         return self._xp.sqrt(dx * dx + dy * dy) - radius
 

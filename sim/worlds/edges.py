@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from pe_sim.arrays import Array
 from pe_sim.worlds.arena import Arena, Reaction
 from pe_sim.worlds.fleet import Fleet
-from pe_sim.worlds.moved import DrawnArena
+from pe_sim.worlds.moved import DrawnArena, DrawnObstacles
 from pe_sim.worlds.solid import Obstacle
 from pe_sim.worlds.watch import Watch
+
+HIGH = 1e6
+"""A height above any arena [m]."""
 
 
 class Edges:
@@ -47,9 +51,12 @@ class Edges:
         if self._drawn is None:
             low, high = self._low, self._high
             return (low, high) if low.shape[1] == 1 else (xp.take(low, agent, axis=1), xp.take(high, agent, axis=1))
-        row, radius = at % fleet.batch, fleet.of(fleet.radius, agent)
-        low = xp.stack([self._drawn.low[axis].take(row) + radius for axis in range(len(self._low))])
-        return low, xp.stack([self._drawn.high[axis].take(row) - radius for axis in range(len(self._low))])
+        both = xp.take(self._drawn.corners, fleet.row(at), axis=1)
+        low, high = both[: len(self._low)], both[3 : 3 + len(self._low)]
+        if not fleet.points:
+            radius = fleet.of(fleet.radius, agent)
+            low, high = low + radius, high - radius
+        return low, high
 
     def keep_in(self, at: Array) -> None:
         """Hold agents inside."""
@@ -85,9 +92,15 @@ class Edges:
                 normal[axis] = towards
                 fleet.touch(at.take(here), (normal[0], normal[1], normal[2]), self._reaction)
 
-    def attached(self, obstacles: Sequence[Obstacle]) -> list[Obstacle]:
-        """Return obstacles without the faces that nobody inside the arena can touch, so that none slips behind them."""
-        return [obstacle.attached(self._arena.low, self._arena.high) for obstacle in obstacles]
+    def attached(self, obstacles: Sequence[Obstacle], moved: DrawnObstacles | None = None) -> list[Obstacle]:
+        """Return obstacles without the faces that nobody inside the arena can touch, so that none slips behind them.
+
+        What is moved from one episode to the next may stand free of the sides; it keeps to the floor.
+        """
+        floor = (-math.inf, -math.inf, self._arena.low[2]), (math.inf, math.inf, HIGH)
+        sides = self._arena.low, self._arena.high
+        free = () if moved is None else moved.numbers
+        return [o.attached(*(floor if number in free else sides)) for number, o in enumerate(obstacles)]
 
     def clipped(self, at: Array, agent: Array, place: list[Array]) -> list[Array]:
         """Return positions inside the arena."""

@@ -75,6 +75,10 @@ class Fleet:
         """Return the numbers of the agents in some places."""
         return at // self.batch
 
+    def row(self, at: Array) -> Array:
+        """Return the engagements of some places."""
+        return at % self.batch if self.batch & (self.batch - 1) else at & (self.batch - 1)
+
     def of(self, limit: Any, agent: Array) -> Any:
         """Return an attribute (a float or (N,)) of some agents."""
         return limit if isinstance(limit, float) else limit.take(agent)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from pe_sim import registry, streams
 from pe_sim.actions import ActionSpec, Mode
-from pe_sim.arrays import Array, Vector, namespace
+from pe_sim.arrays import Array, Vector, multiply_into, namespace
 from pe_sim.errors import EngagementError
 from pe_sim.timing import seconds
 from pe_sim.worlds.arena import Arena, Reaction
@@ -267,8 +267,8 @@ class KinematicWorld(World):
         if self._arena is not None or self._moved is not None:
             rows = self._fresh if self._starts.rows is None else self._fresh.take(self._starts.rows)
         if self._arena is not None:
-            least, most = (xp.take(corner, rows, axis=1)[:, None] for corner in (self._arena.low, self._arena.high))
-            low, span = self._start_in(least, most, agents)
+            corners = xp.take(self._arena.corners, rows, axis=1)[:, None]
+            low, span = self._start_in(corners[:3], corners[3:], agents)
         x, y, z = (low[axis] + span[axis] * streams.uniform(xp, keys, attempt, axis) for axis in range(3))
         for number, said in enumerate(spec.obstacles):
             obstacle = said if self._moved is None else self._moved.of(number, rows)
@@ -312,14 +312,24 @@ class Group:
         values, model = self._values, self.model
         for role, first, last in self._roles:
             command = commands[role]
-            values[:, first:last] = command.values
-            for place, ratio in model.stretch:
-                values[place, first:last] *= ratio[first:last]
+            if model.stretch:
+                self._stretch(command.values, first, last)
+            else:
+                values[:, first:last] = command.values
             if command.mode is not None:
                 self._apply_modes(command.mode, first, last)
         if wind is not None and model.drift is not None:
             model.drift[...] = wind[:, None, :] * self._exposure
         model.step(values)
+
+    def _stretch(self, told: Array, first: int, last: int) -> None:
+        """Take over values (A, n, B) so that full command is the drawn limit."""
+        for places, ratio in self.model.stretch:
+            part = self._values[places, first:last]
+            if ratio is None:
+                part[...] = told[places]
+            else:
+                multiply_into(part, told[places], ratio[first:last])
 
     def _apply_modes(self, mode: Array, first: int, last: int) -> None:
         """Put in what coasting and stopping mean; HOLD is to go on with the values given."""

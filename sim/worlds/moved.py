@@ -18,7 +18,7 @@ class DrawnArena:
     """The arena of each engagement: scaled about its centre seen from above, and upwards from its floor.
 
     Attributes:
-        low, high: corners [m; world], float64 (3, B).
+        corners: its lower and upper corner [m; world], float64 (6, B).
         greatest: the greatest that it can be.
     """
 
@@ -27,21 +27,21 @@ class DrawnArena:
         self._arena, self._dimensions = arena, dimensions
         self._draw = Draw(engagement, "world.arena", xp)
         ones = xp.ones((batch,), dtype=xp.float64)
-        self.low, self.high = self._corners(ones)
+        self.corners = self._corners(ones)
         self.greatest = self.scaled(self._draw.high)
 
     def scaled(self, factor: float) -> Arena:
         """Return the arena scaled by a factor."""
         corners = self._corners(self._xp.ones((1,), dtype=self._xp.float64) * factor)
-        low, high = (tuple(part[:, 0].tolist()) for part in corners)
-        return self._arena.model_copy(update={"low": low, "high": high})
+        ends = corners[:, 0].tolist()
+        return self._arena.model_copy(update={"low": tuple(ends[:3]), "high": tuple(ends[3:])})
 
     def redraw(self, roots: Array, rows: Array | None) -> None:
         """Draw for new episodes with root keys (R,) in the engagements ``rows`` (indices; None for all)."""
         where = slice(None) if rows is None else rows
-        self.low[:, where], self.high[:, where] = self._corners(self._draw.values(roots))
+        self.corners[:, where] = self._corners(self._draw.values(roots))
 
-    def _corners(self, factor: Array) -> tuple[Array, Array]:
+    def _corners(self, factor: Array) -> Array:
         xp = self._xp
         low, high = [], []
         for axis, (a, b) in enumerate(zip(self._arena.low, self._arena.high, strict=True)):
@@ -53,7 +53,7 @@ class DrawnArena:
                 middle, half = 0.5 * (a + b), 0.5 * (b - a)
                 low.append(middle - half * factor)
                 high.append(middle + half * factor)
-        return xp.stack(low), xp.stack(high)
+        return xp.stack([*low, *high])
 
 
 class Displaced:
@@ -61,39 +61,40 @@ class Displaced:
 
     Args:
         obstacle: the obstacle as the file says it.
-        pivot: the point about which it is scaled [m; world].
-        shift: components (x, y) [m], arrays that broadcast with the positions asked about.
-        size: factor; likewise.
+        inverse: one over its size.
+        offset: what to add, component by component [m], to a place times ``inverse`` for the place that the unmoved
+            obstacle would see; arrays that broadcast with the places asked about.
+        size: factor; likewise, None for 1.
         circle: centre (x, y) and radius [m] of a circle that holds it wherever it is.
     """
 
     def __init__(
-        self, obstacle: Obstacle, pivot: tuple[float, float, float], shift: tuple[Array, Array], size: Array,
+        self, obstacle: Obstacle, inverse: Array, offset: tuple[Array, Array, Array], size: Array | None,
         circle: tuple[float, float, float],
     ) -> None:
         self._obstacle = obstacle
-        self._pivot = pivot
-        self._shift = shift
+        self._inverse = inverse
+        self._offset = offset
         self._size = size
         self._circle = circle
 
     def _own(self, position: Vector) -> Vector:
         """Return positions as the unmoved obstacle sees them."""
-        x, y, z = self._pivot
-        dx, dy = self._shift
-        return (
-            (position[0] - x - dx) / self._size + x, (position[1] - y - dy) / self._size + y,
-            (position[2] - z) / self._size + z,
-        )
+        x, y, z = self._offset
+        if self._size is None:
+            return (position[0] + x, position[1] + y, position[2])
+        inverse = self._inverse
+        return (position[0] * inverse + x, position[1] * inverse + y, position[2] * inverse + z)
 
     def surface(self, xp: Any, position: Vector) -> tuple[Array, Vector]:
         """Return the distance to the surface [m] and the outward normal."""
         distance, normal = self._obstacle.surface(xp, self._own(position))
-        return distance * self._size, normal
+        return distance if self._size is None else distance * self._size, normal
 
     def clearance(self, xp: Any, position: Vector) -> Array:
         """Return a cheap lower bound of the distance [m]."""
-        return self._obstacle.clearance(xp, self._own(position)) * self._size
+        clearance = self._obstacle.clearance(xp, self._own(position))
+        return clearance if self._size is None else clearance * self._size
 
     def blocks(self, xp: Any, p: Vector, q: Vector) -> Array:
         """Return whether the segment from ``p`` to ``q`` passes through the solid."""
@@ -102,6 +103,10 @@ class Displaced:
     def surrounding_circle(self) -> tuple[float, float, float]:
         """Return a circle that holds it wherever it is."""
         return self._circle
+
+
+INVERSE, SIZE, X, Y, Z = range(5)
+"""Rows of what is kept of an obstacle: one over its size, its size, and the offset of :class:`Displaced`."""
 
 
 class DrawnObstacles:
@@ -125,17 +130,36 @@ class DrawnObstacles:
             if size is not None:
                 self._sizes[number] = size
         self.numbers = sorted({*self._shifts, *self._sizes})
-        self._dx = xp.zeros((len(obstacles), batch), dtype=xp.float64)
-        self._dy = self._dx + 0.0
-        self._size = self._dx + 1.0
+        self._pivots = [pivot_of(obstacle) for obstacle in obstacles]
+        self._around = {number: self._circle_around(number) for number in self.numbers}
+        self._kept = xp.zeros((len(obstacles), 5, batch), dtype=xp.float64)
+        self._kept[:, :2] = 1.0
+        circles = xp.asarray([obstacle.surrounding_circle() for obstacle in obstacles], dtype=xp.float64)
+        self._circles = circles.T.reshape(3, -1)[:, :, None] + xp.zeros((1, 1, batch), dtype=xp.float64)
+
+    def _circle_around(self, number: int) -> tuple[float, float, float]:
+        """Return a circle that holds an obstacle wherever it is."""
+        x, y, radius = self._obstacles[number].surrounding_circle()
+        way, greatest = self.farthest(number)
+        return (x, y, radius * greatest + way)
 
     def redraw(self, roots: Array, rows: Array | None) -> None:
         """Draw for new episodes with root keys (R,) in the engagements ``rows`` (indices; None for all)."""
         where = slice(None) if rows is None else rows
-        for number, (x, y) in self._shifts.items():
-            self._dx[number, where], self._dy[number, where] = x.values(roots), y.values(roots)
-        for number, size in self._sizes.items():
-            self._size[number, where] = size.values(roots)
+        for number in self.numbers:
+            dx, dy = (draw.values(roots) for draw in self._shifts[number]) if number in self._shifts else (0.0, 0.0)
+            size = self._sizes[number].values(roots) if number in self._sizes else 1.0
+            x, y, z = self._pivots[number]
+            inverse = 1.0 / size
+            kept = self._kept[number]
+            kept[INVERSE, where], kept[SIZE, where] = inverse, size
+            kept[X, where], kept[Y, where] = x - (x + dx) * inverse, y - (y + dy) * inverse
+            kept[Z, where] = z - z * inverse
+            if number not in self._sizes:
+                kept[X, where], kept[Y, where] = -dx, -dy
+            cx, cy, radius = self._obstacles[number].surrounding_circle()
+            circle = self._circles[:, number]
+            circle[0, where], circle[1, where], circle[2, where] = cx + dx, cy + dy, radius * size
 
     def least_size(self, number: int) -> float:
         """Return the least factor of an obstacle's size."""
@@ -147,13 +171,10 @@ class DrawnObstacles:
         way = sum(side * side for side in ways) ** 0.5
         return way, float(self._sizes[number].high) if number in self._sizes else 1.0
 
-    def circles(self, circles: Array, rows: Array) -> tuple[Array, Array, Array]:
-        """Return centres and radii of the circles (K, 3) around the obstacles in engagements (M,), each (K, M)."""
-        x, y, radius = circles[:, 0:1], circles[:, 1:2], circles[:, 2:3]
-        take = self._xp.take
-        return (
-            x + take(self._dx, rows, axis=1), y + take(self._dy, rows, axis=1), radius * take(self._size, rows, axis=1)
-        )
+    def circles(self, rows: Array) -> tuple[Array, Array, Array]:
+        """Return centres and radii of the circles around the obstacles in engagements (M,), each (K, M)."""
+        circles = self._xp.take(self._circles, rows, axis=2)
+        return circles[0], circles[1], circles[2]
 
     def of(self, number: int, rows: Array | None, obstacle: Obstacle | None = None) -> Any:
         """Return an obstacle as it is in engagements (indices (M,)); None for all of the batch.
@@ -164,13 +185,12 @@ class DrawnObstacles:
             obstacle: what to shift and scale instead of the file's.
         """
         solid = self._obstacles[number] if obstacle is None else obstacle
-        if number not in self._shifts and number not in self._sizes:
+        circle = self._around.get(number)
+        if circle is None:
             return solid
-        parts = [part[number] if rows is None else part[number].take(rows) for part in (self._dx, self._dy, self._size)]
-        said = self._obstacles[number]
-        x, y, radius = said.surrounding_circle()
-        way, greatest = self.farthest(number)
-        return Displaced(solid, pivot_of(said), (parts[0], parts[1]), parts[2], (x, y, radius * greatest + way))
+        kept = self._kept[number] if rows is None else self._xp.take(self._kept[number], rows, axis=1)
+        size = kept[SIZE] if number in self._sizes else None
+        return Displaced(solid, kept[INVERSE], (kept[X], kept[Y], kept[Z]), size, circle)
 
     def all(self) -> list[Any]:
         """Return all obstacles as they are in each engagement of the batch."""

@@ -69,7 +69,7 @@ class Dynamics(ABC):
 
     Attributes:
         extremes: sections of the file between whose limits those of all agents lie.
-        stretch: (place of an action value, drawn limit over the file's, (n, B)) where the limit is drawn.
+        stretch: (places of action values, drawn limit over the file's, (n, B), None for 1); empty where none is drawn.
     """
 
     name: ClassVar[str]
@@ -167,8 +167,8 @@ class Dynamics(ABC):
         """Return a limit (see :meth:`each`) in the engagements ``where``."""
         return limit[:, where] if not isinstance(limit, float) and limit.shape[1] > 1 else limit
 
-    def _stretch(self) -> list[tuple[int, Array]]:
-        """Return (place of an action value, drawn limit over the file's) where the limit is drawn."""
+    def _stretch(self) -> list[tuple[slice, Array | None]]:
+        """Return (places of action values, drawn limit over the file's or None for 1); empty where none is drawn."""
         if self._limits is None or not self._limits.drawn & set(self.full_command.values()):
             return []
         names = self.action_spec(self.specs[0], self.dimensions).names
@@ -177,8 +177,12 @@ class Dynamics(ABC):
             for key in dict.fromkeys(self.full_command.values())
             if key in self._limits.drawn
         }
-        places = [(place, self.full_command.get(name)) for place, name in enumerate(names)]
-        return [(place, ratios[key]) for place, key in places if key in ratios]
+        out: list[tuple[slice, Array | None]] = []
+        for place, name in enumerate(names):
+            ratio = ratios.get(self.full_command.get(name, ""))
+            start = out.pop()[0].start if out and out[-1][1] is ratio else place
+            out.append((slice(start, place + 1), ratio))
+        return out
 
     def ground_velocity(self, at: Array) -> Vector:
         """Return the velocity over ground of some agents [m/s; world], (M,)."""
