@@ -36,11 +36,13 @@ def show(
 
 @engagement_app.command()
 def check(file: File) -> None:
-    """Say whether the file is valid; exit code 2 with the first fault if not."""
+    """Say whether the file can be run, policies included; exit code 2 with the first fault if not."""
     from pe_sim.engagement import load
+    from pe_sim.evaluation.rollout import Rollout
 
     with errors_for_people():
         engagement = load(engagement_file(file))
+        Rollout(engagement).simulation.close()
         Console().print(f"{file}: valid ({engagement.engagement}, {len(engagement.agents)} agents)")
 
 

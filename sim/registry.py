@@ -90,6 +90,12 @@ BUILT_IN: dict[str, dict[str, str]] = {
 """Group of entry points -> name -> 'module:attribute', loaded when first asked for."""
 
 
+_ONE_OF = {
+    "pe_sim.worlds": "world", "pe_sim.dynamics": "dynamics model", "pe_sim.obstacles": "shape",
+    "pe_sim.sensors": "sensor kind", "pe_sim.guidance": "guidance law", "pe_sim.bundle_readers": "reader of bundles",
+}  # fmt: skip
+
+
 @cache
 def _installed(group: str) -> dict[str, list[Any]]:
     """Return name -> entry points of that name, of all installed packages."""
@@ -116,8 +122,8 @@ def lookup(group: str, name: str) -> Any:
     target = BUILT_IN[group].get(name)
     points = _installed(group).get(name, [])
     if target is None and not points:
-        kind = group.removeprefix("pe_sim.")
-        raise PluginError(kind, f"no {kind} of this name is registered", name, nearest(name, names(group)))
+        rule = f"there is no {_ONE_OF[group]} of this name"
+        raise PluginError(group.removeprefix("pe_sim."), rule, name, nearest(name, names(group)))
     if len(points) + (target is not None) > 1:
         rivals = ["built in"] * (target is not None) + [point.value for point in points]
         cure = "rename or uninstall one"

@@ -30,7 +30,8 @@ def plugin(group: str, key: str, base: type[Strict]) -> Any:
         try:
             part = registry.lookup(group, value[key])
         except PluginError as fault:
-            raise PydanticCustomError("plugin", "{rule}; {cure}", {"rule": fault.rule, "cure": fault.cure}) from fault
+            told = {"key": key, "rule": fault.rule, "value": value[key], "cure": fault.cure}
+            raise PydanticCustomError("plugin", "{key}: {rule} (got '{value}'); {cure}", told) from fault
         return part.Parameters.model_validate(value)
 
     return parse

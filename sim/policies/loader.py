@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pe_sim import registry
 from pe_sim.actions import ActionSpec
-from pe_sim.errors import ContractError
+from pe_sim.errors import ContractError, PluginError
 from pe_sim.policies.base import Policy, context_of
 from pe_sim.schema import as_engagement_error
 from pe_sim.shared_files import config_directories
@@ -57,7 +57,10 @@ def load_policy(
     given = spec.parameters if use is None else (parameters or {})
     context = context_of(engagement, role, action, batch, xp, numbers)
     if chosen.startswith(GUIDANCE):
-        law = registry.lookup("pe_sim.guidance", chosen.removeprefix(GUIDANCE))
+        try:
+            law = registry.lookup("pe_sim.guidance", chosen.removeprefix(GUIDANCE))
+        except PluginError as fault:
+            raise PluginError(f"roles.{role}.policy.use", fault.rule, fault.value, fault.cure) from fault
         try:
             settings = law.Parameters.model_validate(given)
         except ValidationError as fault:

@@ -21,7 +21,7 @@ def test_every_built_in_part_can_be_loaded(group: str) -> None:
 
 
 def test_an_unknown_name_is_told_the_nearest() -> None:
-    with pytest.raises(PluginError, match=r"no sensors of this name is registered.*did you mean 'radar'"):
+    with pytest.raises(PluginError, match=r"there is no sensor kind of this name.*did you mean 'radar'"):
         registry.lookup("pe_sim.sensors", "raddar")
 
 

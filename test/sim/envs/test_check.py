@@ -26,7 +26,7 @@ def test_a_file_that_cannot_run_is_an_error() -> None:
     assert worst(found) == "error"
     found = check_engagement(parse(plane_file(roles={"pursuer": {"policy": {"use": "guidance/pure_persuit"}}})))
     assert [str(f) for f in found] == [
-        "error: guidance: no guidance of this name is registered; did you mean 'pure_pursuit'?"
+        "error: roles.pursuer.policy.use: there is no guidance law of this name; did you mean 'pure_pursuit'?"
     ]
     found = check_engagement(parse(plane_file(roles={"evader": {"gate": {"limits": {"xx": [0, 1]}}}})))
     assert worst(found) == "error"
