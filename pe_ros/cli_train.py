@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +20,11 @@ from pe_sim.errors import PeError
 from pe_sim.shared_files import engagement_file
 
 if TYPE_CHECKING:
+    from pe_sim.engagement import Engagement
     from pe_sim.evaluation.evaluate import Evaluation
+    from pe_sim.learning.tournament import Standings
+    from pe_sim.learning.training import Training
     from pe_sim.learning.trainer import Progress as Standing
-    from pe_sim.learning.trainer import Trainer
 
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
@@ -42,8 +45,9 @@ def train(
         from pe_sim.learning.requirement import require_torch
 
         require_torch("pe-ros train")
+        from pe_sim.learning.self_play import training_of
         from pe_sim.learning.spec import load_training
-        from pe_sim.learning.trainer import CHECKPOINT, Trainer
+        from pe_sim.learning.trainer import CHECKPOINT
 
         spec = load_training(file)
         if steps is not None:
@@ -54,7 +58,7 @@ def train(
             raise PeError(str(checkpoint), "there is no checkpoint to go on from", cure="leave --resume out")
         if checkpoint.exists() and not resume:
             raise PeError(str(directory), "holds a training already", cure="give --resume, or another --output")
-        trainer = Trainer(spec, spec.load_engagement(file.parent), directory)
+        trainer = training_of(spec, spec.load_engagement(file.parent), directory)
         if resume:
             trainer.resume(checkpoint)
         try:
@@ -66,7 +70,7 @@ def train(
         _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
 
 
-def _run(trainer: Trainer, console: Console, quiet: bool) -> bool:
+def _run(trainer: Training, console: Console, quiet: bool) -> bool:
     """Train with a progress bar; return whether the training came to its end."""
     from pe_sim.learning.board import Board
 
@@ -92,6 +96,11 @@ def _line(standing: Standing) -> str:
     text = f"{standing.steps_per_second:,.0f} steps/s"
     if "capture" in figures:
         text += f"  capture {figures['capture']:.0%}  duration {figures['duration']:.1f} s"
+    for name, value in figures.items():
+        team, _, what = name.rpartition("/")
+        if what == "elo":
+            pool = figures.get(f"{team}/pool")
+            text += f"  {team} Elo {value:.0f}" + ("" if pool is None else f", {pool:.0f} in the pool")
     return text
 
 
@@ -114,7 +123,7 @@ def _until_interrupted() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _conclude(trainer: Trainer, console: Console, *, finished: bool, quiet: bool, json_file: Path | None) -> None:
+def _conclude(trainer: Training, console: Console, *, finished: bool, quiet: bool, json_file: Path | None) -> None:
     """Evaluate and write the bundles where the training is done, and the figures in any case."""
     evaluation = None
     bundles = trainer.write_bundles()
@@ -143,7 +152,7 @@ def _conclude(trainer: Trainer, console: Console, *, finished: bool, quiet: bool
         console.print(f"capture {evaluation['capture_rate']:.1%}, mean time to capture {shown}")
 
 
-def evaluate(  # noqa: PLR0917 - one parameter per option
+def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or a shipped one's name.")],
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Unseen episodes.")] = 100,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the run [default: the file's].")] = None,
@@ -157,6 +166,13 @@ def evaluate(  # noqa: PLR0917 - one parameter per option
     exact: Annotated[
         bool, typer.Option("--exact", help="One against one on a grid: the exact value, and what each policy loses.")
     ] = False,
+    elo: Annotated[
+        Path | None,
+        typer.Option(
+            "--elo", metavar="DIR", help="Instead, rate the members of a training's pools: everybody against everybody."
+        ),
+    ] = None,
+    members: Annotated[int, typer.Option("--members", min=1, help="With --elo: most members of a team.")] = 8,
     json_file: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -175,6 +191,13 @@ def evaluate(  # noqa: PLR0917 - one parameter per option
             changes.setdefault(f"roles.{role}.policy.parameters", {})
         engagement = load(engagement_file(file), changes or None)
         console = Console()
+        if elo is not None:
+            standings = _tournament(engagement, elo, members, episodes, seed, quiet=quiet)
+            if not quiet:
+                _print_standings(standings, console)
+            if json_file is not None:
+                write_json(json_file, standings.as_dict())
+            return
         with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
             task = bar.add_task("episodes", total=episodes)
             result = measure(engagement, episodes, seed, progress=lambda done: bar.update(task, completed=done))
@@ -189,6 +212,31 @@ def evaluate(  # noqa: PLR0917 - one parameter per option
                 console.print(f"{name.replace('_', ' ')}: {value:.3f} steps")
         if json_file is not None:
             write_json(json_file, {**result.as_dict(), **({"exact": figures} if exact else {})})
+
+
+def _tournament(
+    engagement: Engagement, directory: Path, members: int, episodes: int, seed: int | None, *, quiet: bool
+) -> Standings:
+    """Let the members of a training's pools play each other."""
+    from pe_sim.learning.tournament import read_pools, tournament
+
+    pools, how = read_pools(directory, members)
+    console = Console()
+    with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+        pairs = math.prod(len(pools.get(team, [])) for team in (engagement.rules.pursuers, engagement.rules.evaders))
+        task = bar.add_task("pairs", total=pairs)
+        return tournament(
+            engagement, pools, how, episodes, seed, progress=lambda done: bar.update(task, completed=done)
+        )
+
+
+def _print_standings(standings: Standings, console: Console) -> None:
+    for number, (team, names) in enumerate(standings.names.items()):
+        table = Table(team, "Elo", "score", title=f"{standings.episodes} episodes a pair", box=None)
+        means = standings.scores.mean(axis=1) if number == 0 else 1.0 - standings.scores.mean(axis=0)
+        for name, rating, mean in zip(names, standings.ratings[team], means, strict=True):
+            table.add_row(name, f"{rating:.0f}", f"{mean:.1%}")
+        console.print(table)
 
 
 def _print(result: Evaluation, console: Console) -> None:

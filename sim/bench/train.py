@@ -102,7 +102,7 @@ def contender(name: str, spec: TrainingSpec, engagement: Engagement, directory: 
 
 def joint_decisions(trainer: Trainer) -> int:
     """Return how many joint decisions of the learning team the last rollout was."""
-    rollouts = trainer._collector.rollouts  # noqa: SLF001 - a measurement looks inside
+    rollouts = trainer.collector.rollouts
     agents = sum(rollout.open.shape[0] for rollout in rollouts)
     return int(sum(int(rollout.closed.sum()) for rollout in rollouts) / agents)
 

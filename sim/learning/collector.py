@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pe_sim.envs.vector_pursuit import VectorPursuit, VectorStep
+from pe_sim.envs.vector_pursuit import Finals, VectorPursuit, VectorStep
 from pe_sim.learning.ippo import Ippo, Slot
 from pe_sim.learning.sequences import Sequences
 from pe_sim.policies.runner import scale_up
@@ -50,6 +51,7 @@ class Collector:
     Attributes:
         rollouts: what each learner's agents did.
         steps: world ticks so far, over all engagements.
+        on_episodes: called with the episodes that have ended in a step, or None.
     """
 
     def __init__(self, env: VectorPursuit, learners: list[Ippo], decisions: int) -> None:
@@ -67,6 +69,7 @@ class Collector:
             for one in learners
         ]
         self.steps = 0
+        self.on_episodes: Callable[[Finals], None] | None = None
         self._kept = {role: ~past_actions(env.layout(role).names) for role in env.roles}
         self._actions = {}
         for role, space in env.action_spaces.items():
@@ -147,6 +150,8 @@ class Collector:
 
     def _note(self, figures: EpisodeFigures) -> None:
         finals = self._step.finals
+        if self.on_episodes is not None and len(finals.rows):
+            self.on_episodes(finals)
         tick = self.env.engagement.world.tick
         for outcome, ticks in zip(finals.outcomes, finals.ticks, strict=True):
             name = OUTCOMES[int(outcome)]

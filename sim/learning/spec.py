@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from pe_sim.engagement import Engagement, load
+from pe_sim.engagement import Engagement, load, override, parse
 from pe_sim.errors import EngagementError
+from pe_sim.learning.opponents_spec import OpponentSpec
 from pe_sim.learning.warm_start_spec import WarmStartSpec
 from pe_sim.policies.networks import NetworkSpec
 from pe_sim.schema import Strict, as_engagement_error, nearest
@@ -95,6 +96,7 @@ class TrainingSpec(Strict):
         checkpoint_every: updates between checkpoints.
         evaluate_episodes: unseen episodes after the training, for the bundle's record; 0 for none.
         roles: role -> how it learns; the other roles follow the engagement's policies.
+        opponents: team -> who plays it; the teams not named follow the engagement, and learn all at once.
     """
 
     training: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
@@ -108,6 +110,7 @@ class TrainingSpec(Strict):
     checkpoint_every: Count = 10
     evaluate_episodes: Annotated[int, Field(ge=0)] = 100
     roles: Annotated[dict[str, LearnerSpec], Field(min_length=1)]
+    opponents: dict[str, OpponentSpec] = Field(default_factory=dict)
 
     def load_engagement(self, directory: Path) -> Engagement:
         """Return the engagement to train on; ``directory`` is the training file's.
@@ -116,6 +119,14 @@ class TrainingSpec(Strict):
             EngagementError: if it cannot be used, or lacks a role that is to learn.
         """
         engagement = load(directory / self.engagement, self.changes or None)
+        changes: dict[str, Any] = {}
+        for name, section in engagement.roles.items():
+            opponent = self.opponents.get(section.team)
+            if opponent is not None and opponent.use:
+                changes[f"roles.{name}.policy.use"] = opponent.use
+                changes[f"roles.{name}.policy.parameters"] = opponent.parameters
+        if changes:
+            engagement = parse(override(engagement.resolved(), changes))
         for role in self.roles:
             if role not in engagement.roles:
                 raise EngagementError(f"roles.{role}", "no such role", role, nearest(role, engagement.roles))

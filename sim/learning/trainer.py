@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from pe_sim.engagement import Engagement, override, parse
+from pe_sim.engagement import Engagement
 from pe_sim.envs.vector_pursuit import VectorPursuit
 from pe_sim.errors import EngagementError, PeError
 from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
@@ -20,43 +17,20 @@ from pe_sim.learning.env_state import environment_state, restore_environment
 from pe_sim.learning.ippo import Ippo, Sizes, Slot
 from pe_sim.learning.mappo import Mappo
 from pe_sim.learning.spec import LearnerSpec, TrainingSpec
+from pe_sim.learning.training import Progress, Training
 from pe_sim.learning.warm_start import only_critic, warm_start
 from pe_sim.policies.bundle import Bundle, Weights, write
 from pe_sim.policies.describe import describe
+
+__all__ = ["ALGORITHMS", "CHECKPOINT", "Progress", "Trainer", "require_same"]
 
 ALGORITHMS: dict[str, type[Ippo]] = {"ippo": Ippo, "mappo": Mappo}
 
 CHECKPOINT = "checkpoint.bin"
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a training stands after an update.
-
-    Attributes:
-        update: updates so far.
-        steps: world ticks so far, over all engagements.
-        seconds: wall time of this run [s].
-        steps_per_second: of the last rollout and update.
-        figures: key figures.
-    """
-
-    update: int
-    steps: int
-    seconds: float
-    steps_per_second: float
-    figures: dict[str, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "update": self.update, "steps": self.steps, "seconds": self.seconds,
-            "steps_per_second": self.steps_per_second, **self.figures,
-        }
-
-
-class Trainer:
-    """One training.
+class Trainer(Training):
+    """One training in one environment, of all roles that learn.
 
     Args:
         spec: the training file.
@@ -65,19 +39,15 @@ class Trainer:
 
     Attributes:
         learners: one for each set of parameters.
-        update: updates so far.
-        history: key figures of every update, as plain data.
     """
 
     def __init__(self, spec: TrainingSpec, engagement: Engagement, directory: Path) -> None:
         torch.set_num_threads(1)
-        self.spec, self.engagement, self.directory = spec, engagement, directory
+        super().__init__(spec, engagement, directory)
         self._generator = torch.Generator().manual_seed(spec.seed)
         self.env = VectorPursuit(engagement, spec.batch, seed=spec.seed, roles=tuple(spec.roles))
         self.learners = [self._learner(how, slots) for how, slots in self._sets()]
         self._collector = Collector(self.env, self.learners, spec.decisions)
-        self.update = 0
-        self.history: list[dict[str, Any]] = []
 
     @property
     def steps(self) -> int:
@@ -85,9 +55,9 @@ class Trainer:
         return self._collector.steps
 
     @property
-    def done(self) -> bool:
-        """Whether the training has come to its end."""
-        return self.steps >= self.spec.steps
+    def collector(self) -> Collector:
+        """What runs the environment."""
+        return self._collector
 
     def _sets(self) -> list[tuple[LearnerSpec, list[Slot]]]:
         """Return the sets of parameters: how each learns, and the agents that share it."""
@@ -130,27 +100,6 @@ class Trainer:
         action = self.env._lanes[0].simulation.roles[role].action  # noqa: SLF001 - the same action for every lane
         sizes = Sizes(self.env.layout(role).names, tuple(team), action)
         return ALGORITHMS[how.algorithm](how, slots, sizes, self._generator)
-
-    def run(self, report: Callable[[Progress], bool] | None = None) -> None:
-        """Train to the end, or until ``report`` returns False; checkpoints are written on the way and at the end.
-
-        Raises:
-            PeError: if a loss is not finite, or a checkpoint cannot be written.
-        """
-        begin = time.perf_counter()
-        while not self.done:
-            before, at = self.steps, time.perf_counter()
-            figures = self.advance()
-            now = time.perf_counter()
-            progress = Progress(
-                self.update, self.steps, now - begin, (self.steps - before) / max(now - at, 1e-9), figures
-            )
-            self.history.append(progress.as_dict())
-            if self.update % self.spec.checkpoint_every == 0:
-                self.save()
-            if report is not None and not report(progress):
-                break
-        self.save()
 
     def advance(self) -> dict[str, float]:
         """Run one rollout and learn from it; return the key figures."""
@@ -203,9 +152,16 @@ class Trainer:
         Raises:
             PeError: if it is damaged, no checkpoint, or of another training.
         """
-        state = read_checkpoint(path)
+        self.restore(read_checkpoint(path), path)
+
+    def restore(self, state: dict[str, Any], path: Path) -> None:
+        """Go on from :meth:`state`, which was read from ``path``.
+
+        Raises:
+            PeError: if it is of another training.
+        """
         try:
-            self._require_same(path, state)
+            require_same(path, self.spec, self.engagement, state)
             self._generator.set_state(torch.tensor(state["generator"]))
             for learner, kept in zip(self.learners, state["learners"], strict=True):
                 learner.restore(kept)
@@ -218,28 +174,10 @@ class Trainer:
         except (KeyError, TypeError, ValueError, RuntimeError) as fault:
             raise PeError(str(path), f"is no checkpoint of this training: {fault}") from fault
 
-    def _require_same(self, path: Path, state: dict[str, Any]) -> None:
-        mine, theirs = self.spec.model_dump(mode="json"), dict(state["training"])
-        for free in ("steps", "checkpoint_every", "evaluate_episodes", "description"):  # may be changed on the way
-            mine.pop(free)
-            theirs.pop(free)
-        for key, value in mine.items():
-            if theirs.get(key) != value:
-                rule = f"is a checkpoint of another training, where it is {theirs.get(key)!r}"
-                raise PeError(f"{path}: {key}", rule, value)
-        if state["engagement"] != self.engagement.sha256:
-            raise PeError(str(path), "is a checkpoint of a training on another engagement")
-
-    def flown_by(self, paths: dict[str, Path]) -> Engagement:
-        """Return the engagement with the bundles of some roles in place of the file's policies."""
-        changes: dict[str, Any] = {}
-        for role, path in paths.items():
-            changes[f"roles.{role}.policy.use"] = str(path)
-            changes[f"roles.{role}.policy.parameters"] = {}
-        return parse(override(self.engagement.resolved(), changes))
-
-    def write_bundles(self, evaluation: dict[str, Any] | None = None) -> dict[str, Bundle]:
-        """Write a bundle for every learning role into ``<directory>/<role>`` and return them."""
+    def write_bundles(
+        self, evaluation: dict[str, Any] | None = None, directory: Path | None = None
+    ) -> dict[str, Bundle]:
+        """Write a bundle for every learning role into ``<directory>/<role>`` (the training's) and return them."""
         bundles = {}
         for role, how in self.spec.roles.items():
             members = self.engagement.roles[role].count if how.sharing == "none" else 1
@@ -256,8 +194,26 @@ class Trainer:
             description = describe(
                 self.engagement, role, how.network, members=members, provenance=provenance, evaluation=evaluation,
             )
-            bundles[role] = write(self.directory / role, description, weights)
+            bundles[role] = write((directory or self.directory) / role, description, weights)
         return bundles
+
+
+def require_same(path: Path, spec: TrainingSpec, engagement: Engagement, state: dict[str, Any]) -> None:
+    """Refuse the checkpoint of another training.
+
+    Raises:
+        PeError: with the key that differs.
+    """
+    mine, theirs = spec.model_dump(mode="json"), dict(state["training"])
+    for free in ("steps", "checkpoint_every", "evaluate_episodes", "description"):  # may be changed on the way
+        mine.pop(free)
+        theirs.pop(free)
+    for key, value in mine.items():
+        if theirs.get(key) != value:
+            rule = f"is a checkpoint of another training, where it is {theirs.get(key)!r}"
+            raise PeError(f"{path}: {key}", rule, value)
+    if state["engagement"] != engagement.sha256:
+        raise PeError(str(path), "is a checkpoint of a training on another engagement")
 
 
 def _figures(episodes: EpisodeFigures) -> dict[str, float]:

@@ -120,3 +120,24 @@ def test_shipped_training_files_are_valid(file):
     spec = load_training(file)
     assert spec.training == file.stem
     spec.load_engagement(file.parent)
+
+
+def test_a_training_against_pools_shows_its_ratings_and_they_can_be_had_by_a_tournament(tmp_path):
+    file, out = write_file(tmp_path, steps=900), tmp_path / "out"
+    more = "  evader: {network: {hidden: [8]}, critic: {hidden: [8]}, epochs: 1, minibatches: 1}\nopponents:\n"
+    file.write_text(file.read_text() + more + "  pursuers: {kind: pool, snapshot_every: 2}\n")
+    done = run("train", file, "-o", out, "--json", tmp_path / "figures.json")
+    assert done.exit_code == 0, done.output
+    history = json.loads((tmp_path / "figures.json").read_text())["history"]
+    assert history[-1]["pursuers/pool"] > history[0]["pursuers/pool"] == 1
+    rated = run("evaluate", "grid_1v1", "--elo", out, "-n", 4, "--members", 2, "--set", "rules.max_step=20",
+                "--set", "roles.pursuer.policy.rate=10", "--set", "roles.evader.policy.rate=10",
+                "--json", tmp_path / "elo.json")
+    assert rated.exit_code == 0, rated.output
+    assert "000000" in rated.output
+    standings = json.loads((tmp_path / "elo.json").read_text())
+    assert [len(names) for names in standings["names"].values()] == [2, 2]
+    assert sum(sum(values) for values in standings["ratings"].values()) == pytest.approx(4000)
+    refused = run("evaluate", "grid_1v1", "--elo", tmp_path)
+    assert refused.exit_code == 2
+    assert "tells of no pools" in refused.output
