@@ -176,6 +176,8 @@ def read(path: str | Path) -> Bundle:
     path = Path(path)
     if not path.is_dir():
         raise ContractError(str(path), "is no directory of a policy bundle")
+    if not (path / DESCRIPTION).exists():
+        raise ContractError(str(path), f"is no policy bundle: it has no {DESCRIPTION}")
     _require_only_allowed(path)
     for name in (DESCRIPTION, WEIGHTS):
         if not (path / name).is_file():
