@@ -64,7 +64,7 @@ class Collector:
         self.rollouts = [
             Sequences(
                 (len(one.slots), env.batch), self._capacity(one, tick), len(one.sizes.names), one.seen_size,
-                one.action_size,
+                one.action_size, one.actor.state_size,
             )
             for one in learners
         ]
@@ -112,8 +112,12 @@ class Collector:
         places = list(zip(learner.slots, spans, strict=True))
         observation = np.concatenate([step.observations[role][rows[span], number] for (role, number), span in places])
         seen = observation if learner.seen_by_critic == "own" else self.joint(step.observations, learner, rows)
-        choice = learner.act(observation, seen, agents)
-        rollout.decide(agents, rows, observation, seen, choice)
+        if learner.actor.state_size:
+            choice, memory = learner.act_on(observation, seen, agents, rollout.memory[agents, rows])
+            rollout.decide(agents, rows, observation, seen, choice, memory)
+        else:
+            choice = learner.act(observation, seen, agents)
+            rollout.decide(agents, rows, observation, seen, choice)
         spec = learner.sizes.action
         for (role, number), span in places:
             drawn = choice[0][span]

@@ -18,12 +18,13 @@ from pe_sim.actions import ActionSpec
 from pe_sim.errors import PeError
 from pe_sim.learning.advantage import gae
 from pe_sim.learning.networks import Actor, Critic, plain, tensors
-from pe_sim.learning.normaliser import RunningNormaliser
+from pe_sim.learning.normaliser import CLIP, RunningNormaliser, scaled
+from pe_sim.learning.padding import padded
 from pe_sim.learning.sequences import Sequences
 from pe_sim.learning.spec import LearnerSpec
-from pe_sim.policies.bundle import Normalisation, Weights
+from pe_sim.policies.bundle import Weights
 
-CLIP = Normalisation().clip
+__all__ = ["CLIP", "Ippo", "Sizes", "Slot", "clipped_objective", "scaled"]
 
 Slot = tuple[str, int]
 """An agent: role and number."""
@@ -100,8 +101,17 @@ class Ippo:
         """
         with torch.no_grad():
             action, log_prob = self.actor.sample(scaled(self.observed, observation), self._generator)
-        drawn = action.numpy().astype(np.float32).reshape(len(observation), -1)
-        return drawn, log_prob.numpy(), self.judge(seen, slots)
+        return _as_array(action), log_prob.numpy(), self.judge(seen, slots)
+
+    def act_on(
+        self, observation: NDArray[Any], seen: NDArray[Any], slots: NDArray[Any], memory: NDArray[Any]
+    ) -> tuple[tuple[Any, Any, Any], NDArray[np.float32]]:
+        """Draw actions of R agents that remember (R, M); return what :meth:`act` does, and what they remember now."""
+        with torch.no_grad():
+            (action, log_prob), after = self.actor.sample_on(
+                scaled(self.observed, observation), torch.tensor(memory), self._generator
+            )
+        return (_as_array(action), log_prob.numpy(), self.judge(seen, slots)), after.numpy()
 
     def judge(self, seen: NDArray[Any], slots: NDArray[Any]) -> NDArray[np.float64]:
         """Return the values (R,) of what the critic sees, (R, C), for the agents ``slots`` (R,)."""
@@ -150,7 +160,7 @@ class Ippo:
         )
         if spec.anneal:
             self.optimiser.param_groups[0]["lr"] = spec.learning_rate * max(0.0, 1.0 - progress)
-        figures = self._passes(data)
+        figures = self._passes(data) if not self.actor.state_size else self._passes_over_sequences(rollout, data)
         variance = float(np.var(target))
         error = float(np.var(target - (rollout.value[closed] - self.returns.mean[0]) / self.returns.deviation[0]))
         figures["explained_variance"] = 1.0 - error / variance if variance > 0 else 0.0
@@ -169,11 +179,28 @@ class Ippo:
                 break
         return figures
 
-    def _learn(self, part: tuple[Tensor, ...]) -> dict[str, float]:
-        """Take one step of the optimiser."""
+    def _passes_over_sequences(self, rollout: Sequences, data: tuple[Tensor, ...]) -> dict[str, float]:
+        """Go over whole sequences of decisions, from what was remembered before each, in ``minibatches`` parts.
+
+        What is padded at their ends counts for nothing: outputs there are dropped before anything is made of them.
+        """
+        spec, figures = self.spec, {}
+        sequences = padded(rollout, self.observed)
+        for _ in range(spec.epochs):
+            order = torch.randperm(sequences.count, generator=self._generator)
+            for part in torch.chunk(order, spec.minibatches):
+                inputs, memory, fresh, counted, places = sequences.of(part)
+                out = self.actor.unroll(inputs, memory, fresh)[counted]
+                figures = self._learn(tuple(values[places] for values in data), out)
+            if spec.target_kl is not None and figures["divergence"] > spec.target_kl:
+                break
+        return figures
+
+    def _learn(self, part: tuple[Tensor, ...], out: Tensor | None = None) -> dict[str, float]:
+        """Take one step of the optimiser; ``out`` are the actor's outputs where it remembers."""
         spec = self.spec
         observation, seen, action, old_log_prob, advantage, target, slots = part
-        log_prob, entropy = self.actor.evaluate(observation, action)
+        log_prob, entropy = self.actor.judge(self.actor.body(observation) if out is None else out, action)
         ratio = torch.exp(log_prob - old_log_prob)
         policy_loss = -clipped_objective(ratio, advantage, spec.clip).mean()
         value_loss = 0.5 * (self._values(seen, slots) - target).square().mean()
@@ -218,11 +245,12 @@ class Ippo:
             getattr(self, name).restore(state[name])
 
 
+def _as_array(action: Tensor) -> NDArray[np.float32]:
+    """Return actions as float32 (R, A)."""
+    drawn: NDArray[np.float32] = action.numpy().astype(np.float32).reshape(len(action), -1)
+    return drawn
+
+
 def clipped_objective(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
     """Return min(ratio * advantage, clipped ratio * advantage), to be made large (Schulman et al., 2017, eq. 7)."""
     return torch.minimum(ratio * advantage, torch.clamp(ratio, 1.0 - clip, 1.0 + clip) * advantage)
-
-
-def scaled(normaliser: RunningNormaliser, rows: NDArray[Any]) -> Tensor:
-    """Return vectors (R, K) scaled as the bundle says, float32."""
-    return torch.tensor(np.clip((rows - normaliser.mean) / normaliser.deviation, -CLIP, CLIP), dtype=torch.float32)

@@ -3,47 +3,18 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pe_sim.learning.layers import Perceptron, layer
+from pe_sim.learning.recurrent import RecurrentPerceptron
 from pe_sim.policies.bundle import Weights
 from pe_sim.policies.networks import NetworkSpec
 
-
-def _layer(generator: torch.Generator, inputs: int, outputs: int, gain: float) -> nn.Linear:
-    """Return a linear layer with orthogonal weights (Saxe et al., 2014), bias zero."""
-    layer = nn.Linear(inputs, outputs)
-    with torch.no_grad():
-        nn.init.orthogonal_(layer.weight, gain, generator=generator)
-        layer.bias.zero_()
-    return layer
-
-
-class Perceptron(nn.Module):
-    """Linear layers with rectifiers between them; the last layer is linear.
-
-    Args:
-        generator: draws the weights.
-        sizes: width of inputs, hidden layers and outputs.
-        gain: of the last layer's weights.
-    """
-
-    def __init__(self, generator: torch.Generator, sizes: tuple[int, ...], gain: float) -> None:
-        super().__init__()
-        pairs = list(pairwise(sizes))
-        self.layers = nn.ModuleList(_layer(generator, a, b, math.sqrt(2.0)) for a, b in pairs[:-1])
-        self.head = _layer(generator, *pairs[-1], gain)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs (R, outputs) for inputs (R, inputs)."""
-        for layer in self.layers:
-            x = torch.relu(layer(x))
-        out: Tensor = self.head(x)
-        return out
+__all__ = ["Actor", "Critic", "Perceptron", "layer", "plain", "tensors"]
 
 
 class Actor(nn.Module):
@@ -64,12 +35,31 @@ class Actor(nn.Module):
     ) -> None:
         super().__init__()
         self.discrete = discrete
-        self.body = Perceptron(generator, (inputs, *spec.hidden, outputs), gain=0.01)
+        self.state_size = spec.state_size
+        self.body: Perceptron | RecurrentPerceptron
+        if spec.recurrent == "none":
+            self.body = Perceptron(generator, (inputs, *spec.hidden, outputs), gain=0.01)
+        else:
+            self.body = RecurrentPerceptron(generator, spec, inputs, outputs, gain=0.01)
         self.log_std = None if discrete else nn.Parameter(torch.full((outputs,), math.log(initial_std)))
 
     def sample(self, inputs: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Draw actions (R,) or (R, A), and return them with their log-probabilities (R,)."""
-        out = self.body(inputs)
+        return self._draw(self.body(inputs), generator)
+
+    def sample_on(
+        self, inputs: Tensor, memory: Tensor, generator: torch.Generator
+    ) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        """Draw actions of agents that remember (R, state); return them as :meth:`sample`, and the new memory."""
+        out, memory = self.body(inputs, memory)
+        return self._draw(out, generator), memory
+
+    def unroll(self, inputs: Tensor, memory: Tensor, fresh: Tensor) -> Tensor:
+        """Return the outputs of sequences of decisions, see :meth:`RecurrentPerceptron.unroll`."""
+        assert isinstance(self.body, RecurrentPerceptron)
+        return self.body.unroll(inputs, memory, fresh)
+
+    def _draw(self, out: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         if self.log_std is None:
             probabilities = torch.softmax(out, dim=-1)
             action = torch.multinomial(probabilities, 1, generator=generator)[:, 0]
@@ -80,7 +70,10 @@ class Actor(nn.Module):
 
     def evaluate(self, inputs: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
         """Return log-probabilities (R,) and entropies (R,) of given actions."""
-        out = self.body(inputs)
+        return self.judge(self.body(inputs), action)
+
+    def judge(self, out: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities (R,) and entropies (R,) of actions from the network's outputs (R, outputs)."""
         return self._log_prob(out, action), self._entropy(out)
 
     def _log_prob(self, out: Tensor, action: Tensor) -> Tensor:

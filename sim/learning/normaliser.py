@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from pe_sim.policies.bundle import Normalisation
+
+CLIP = Normalisation().clip
 
 FLOOR = 1e-3
 """Least deviation: what hardly varies is not blown up."""
@@ -60,3 +65,8 @@ class RunningNormaliser:
         """Go on from :meth:`state`."""
         self.count = float(state["count"])
         self._mean, self._square = state["mean"].copy(), state["square"].copy()
+
+
+def scaled(normaliser: RunningNormaliser, rows: NDArray[Any]) -> torch.Tensor:
+    """Return vectors (..., K) scaled as the bundle says, float32."""
+    return torch.tensor(np.clip((rows - normaliser.mean) / normaliser.deviation, -CLIP, CLIP), dtype=torch.float32)

@@ -24,6 +24,7 @@ class Sequences:
         observation: length of an observation vector.
         seen: length of what the critic sees.
         action: number of values of an action.
+        memory: numbers that an agent remembers from one decision to the next.
 
     Attributes:
         observation: float32 (T, S, B, K).
@@ -36,11 +37,15 @@ class Sequences:
         bootstrap: value after the end, float64 (T, S, B).
         count: decisions of each agent so far, int64 (S, B).
         open: agents whose last decision has not come to its end, bool (S, B).
+        memory: what is remembered now, float32 (S, B, M); 0 at the beginning of an episode.
+        initial: what was remembered before the first decision of the rollout, float32 (S, B, M).
     """
 
     KEPT = ("observation", "seen", "action", "log_prob", "value", "reward", "ended", "bootstrap")
 
-    def __init__(self, shape: tuple[int, int], capacity: int, observation: int, seen: int, action: int) -> None:
+    def __init__(
+        self, shape: tuple[int, int], capacity: int, observation: int, seen: int, action: int, memory: int = 0
+    ) -> None:
         full = (capacity, *shape)
         self.capacity = capacity
         self.observation = np.zeros((*full, observation), np.float32)
@@ -51,6 +56,8 @@ class Sequences:
         self.ended = np.zeros(full, np.bool_)
         self.count = np.zeros(shape, np.int64)
         self.open = np.zeros(shape, np.bool_)
+        self.memory = np.zeros((*shape, memory), np.float32)
+        self.initial, self._before = self.memory.copy(), self.memory.copy()
 
     @property
     def full(self) -> bool:
@@ -65,15 +72,28 @@ class Sequences:
             values = getattr(self, name)
             values[0, agents, rows] = values[last, agents, rows]
         self.count = self.open.astype(np.int64)
+        # An open decision is the first of the new rollout; who has none begins an episode with the next.
+        self.initial = np.where(self.open[..., None], self._before, self.memory)
 
     def decide(
         self, agents: Indices, rows: Indices, observation: NDArray[Any], seen: NDArray[Any],
-        choice: tuple[Any, Any, Any],
+        choice: tuple[Any, Any, Any], memory: NDArray[Any] | None = None,
     ) -> None:
-        """Put down decisions of R agents: (agents[i], rows[i]); ``choice`` is action (R, A), log_prob (R,), value (R,).
+        """Put down decisions of R agents: (agents[i], rows[i]).
 
         Their last decisions, where open, have thereby come to their end.
+
+        Args:
+            agents: which agents, (R,).
+            rows: of which engagements, (R,).
+            observation: what they saw, (R, K).
+            seen: what the critic saw, (R, C).
+            choice: action (R, A), log_prob (R,), value (R,).
+            memory: what they remember from now on, (R, M).
         """
+        if memory is not None:
+            self._before[agents, rows] = self.memory[agents, rows]
+            self.memory[agents, rows] = memory
         place = self.count[agents, rows]
         self.observation[place, agents, rows] = observation
         self.seen[place, agents, rows] = seen
@@ -96,6 +116,7 @@ class Sequences:
         self.ended[place, agents, rows] = True
         self.bootstrap[place, agents, rows] = bootstrap[agents, rows]
         self.open[agents, rows] = False
+        self.memory[agents, rows] = 0.0
 
     @property
     def closed(self) -> NDArray[np.bool_]:
@@ -103,11 +124,16 @@ class Sequences:
         closed: NDArray[np.bool_] = np.arange(self.capacity)[:, None, None] < self.count - self.open
         return closed
 
+    @property
+    def fresh(self) -> NDArray[np.bool_]:
+        """Which decisions are the first of an episode that began in this rollout, bool (T, S, B)."""
+        return np.concatenate([np.zeros_like(self.ended[:1]), self.ended[:-1]])
+
     def state(self) -> dict[str, Any]:
         """Return the open decisions: all that the next rollout needs."""
         self.begin()
         first = {name: getattr(self, name)[0].copy() for name in self.KEPT}
-        return {**first, "open": self.open.copy()}
+        return {**first, "open": self.open.copy(), "memory": self.memory.copy(), "before": self._before.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from :meth:`state`."""
@@ -115,3 +141,4 @@ class Sequences:
             getattr(self, name)[0] = state[name]
         self.open = state["open"].copy()
         self.count = self.open.astype(np.int64)
+        self.memory, self._before = state["memory"].copy(), state["before"].copy()

@@ -39,8 +39,8 @@ class LearnerSpec(Strict):
             agent's own).
         sharing: parameters: none (each agent its own), role (one set for the role), all (one set for all roles that
             say so).
-        network: the network that flies.
-        critic: the network that judges.
+        network: the network that flies; with a recurrent unit it is trained over whole sequences of decisions.
+        critic: the network that judges what is seen at present.
         learning_rate: of Adam.
         anneal: let the learning rate fall linearly to zero over the training.
         gamma: discount per decision.
@@ -75,9 +75,10 @@ class LearnerSpec(Strict):
     warm_start: WarmStartSpec | None = None
 
     @model_validator(mode="after")
-    def _feed_forward(self) -> LearnerSpec:
-        if self.network.recurrent != "none":
-            raise PydanticCustomError("network", "network.recurrent: recurrent networks fly, but are not trained yet")
+    def _taught_without_memory(self) -> LearnerSpec:
+        if self.network.recurrent != "none" and self.warm_start is not None:
+            rule = "warm_start: only networks without memory (recurrent: none) are taught"
+            raise PydanticCustomError("network", rule)
         return self
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pe_sim.engagement import Engagement, load, parse
 from pe_sim.envs.vector_pursuit import VectorPursuit
 from pe_sim.errors import EngagementError
 from pe_sim.evaluation.rollout import Rollout
+from pe_sim.learning.env_state import environment_state, restore_environment
 from pe_sim.randomise import targets
 from pe_sim.show import as_yaml
 from pe_sim.simulation import Simulation
@@ -296,6 +298,23 @@ def test_restarts_draw_anew() -> None:
         seen += episodes.tolist()
         env.step(env.sample(rng))
     assert max(seen) >= 12
+
+
+def test_an_environment_put_back_goes_on_with_its_draws() -> None:
+    engagement = everything("300 ms")
+    one, rng = VectorPursuit(engagement, 4, block=3), np.random.default_rng(0)
+    one.reset()
+    for _ in range(40):
+        one.step(one.sample(rng))
+    other = VectorPursuit(engagement, 4, block=3)
+    other.reset()
+    restore_environment(other, pickle.loads(pickle.dumps(environment_state(one))))
+    for _ in range(80):
+        actions = one.sample(rng)
+        a, b = one.step(actions), other.step(actions)
+        for role in one.roles:
+            np.testing.assert_array_equal(a.observations[role], b.observations[role])
+            np.testing.assert_array_equal(a.rewards[role], b.rewards[role])
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_a_checkpoint_of_another_training_is_refused_with_the_difference(tmp_pat
         ({"roles": {"pursuer": {"gamma": 1.5}}}, "gamma"),
         ({"roles": {"pursuer": {"algorithm": "sarsa"}}}, "algorithm"),
         ({"roles": {}}, "roles"),
-        ({"roles": {"pursuer": {"network": {"recurrent": "gru"}}}}, "recurrent"),
+        ({"roles": {"pursuer": {"network": {"recurrent": "gru"}, "warm_start": {"use": "guidance/flee"}}}}, "taught"),
     ],
 )
 def test_a_training_file_is_checked(change, message):
