@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pe_sim.engagement import Engagement
+from pe_sim.envs.observer import Observer
 from pe_sim.errors import EngagementError
 from pe_sim.evaluation.exact_game import ExactGame, best_response, exploitability, solve_exactly, start_states
 from pe_sim.guidance.grid_game import GridGame
@@ -45,38 +46,65 @@ def policy_table(
     """Return how probable each move of a single agent is in every state, (states, moves).
 
     The policy is put into every state afresh, everybody at rest: it is taken to depend on where the agents are, and
-    not on what was before.
+    not on what was before. Policies that can tell their probabilities (bundles) are asked for them.
 
     Args:
         engagement: a grid engagement of one pursuer and one evader.
         game: :func:`game_of` the engagement.
         role: whose policy.
-        draws: how often each state is asked; more than 1 for policies that draw their moves.
+        draws: how often each state is asked; more than 1 for guidance that draws its moves.
         seed: of the draws.
     """
-    if len(engagement.agents) != 2:
-        rule = "probabilities are read out for one pursuer and one evader"
-        raise EngagementError("roles", rule, len(engagement.agents))
-    teams = engagement.teams
-    order = [teams.index(engagement.rules.pursuers), teams.index(engagement.rules.evaders)]
-    simulation = Simulation(engagement, game.states)
+    simulation = _in_every_state(engagement, game, seed)
     runtime = simulation.roles[role]
     policy = load_policy(engagement, role, runtime.action, batch=game.states, xp=simulation.xp)
+    perception: Any = runtime.perception
+    told = getattr(policy, "probabilities", None)
+    if told is not None:
+        chances = np.asarray(told(perception.view(simulation.now)), np.float64)[:, 0].T
+        simulation.close()
+        exact: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
+        return exact
     counts = np.zeros((game.states, runtime.action.choices))
     everyone = np.ones((1, game.states), np.bool_)
-    perception: Any = runtime.perception
     for draw in range(draws):
-        simulation.reset(np.full(game.states, seed + draw, np.int64), np.arange(game.states, dtype=np.int64))
+        if draw:
+            _put(simulation, game, seed + draw)
         policy.reset(simulation.roots, None)
-        for place, agent in zip(game.places, order, strict=True):
-            i, j = np.divmod(place, game.grid.size)
-            simulation.state.block[0, agent], simulation.state.block[1, agent] = i, j
-        simulation.sense()
         chosen = policy.decide(perception.view(simulation.now), simulation.now, everyone)[0, 0].astype(np.int64)
         counts[np.arange(game.states), chosen] += 1.0
     simulation.close()
     table: NDArray[np.float64] = counts / draws
     return table
+
+
+def observations(engagement: Engagement, game: ExactGame, role: str) -> NDArray[np.float32]:
+    """Return what a single agent observes in every state, everybody at rest, float32 (states, K)."""
+    simulation = _in_every_state(engagement, game, 0)
+    seen: NDArray[np.float32] = Observer(simulation, (role,)).observe(role)[:, 0].T.copy()
+    simulation.close()
+    return seen
+
+
+def _in_every_state(engagement: Engagement, game: ExactGame, seed: int) -> Simulation:
+    """Return a simulation of as many engagements as there are states, one in each."""
+    if len(engagement.agents) != 2:
+        rule = "probabilities are read out for one pursuer and one evader"
+        raise EngagementError("roles", rule, len(engagement.agents))
+    simulation = Simulation(engagement, game.states)
+    _put(simulation, game, seed)
+    return simulation
+
+
+def _put(simulation: Simulation, game: ExactGame, seed: int) -> None:
+    """Begin anew, every engagement in a state of its own."""
+    engagement = simulation.engagement
+    order = [engagement.teams.index(team) for team in (engagement.rules.pursuers, engagement.rules.evaders)]
+    simulation.reset(np.full(game.states, seed, np.int64), np.arange(game.states, dtype=np.int64))
+    for place, agent in zip(game.places, order, strict=True):
+        i, j = np.divmod(place, game.grid.size)
+        simulation.state.block[0, agent], simulation.state.block[1, agent] = i, j
+    simulation.sense()
 
 
 def exact_figures(engagement: Engagement, *, draws: int = 1) -> dict[str, float]:

@@ -169,6 +169,28 @@ class BundlePolicy(Policy):
         self._remember(action, due)
         return action
 
+    def probabilities(self, views: Views) -> Array:
+        """Return how probable each choice is, float32 (choices, n, B); of a policy that chooses and has no memory.
+
+        One that flies the most probable choice has 1 for it.
+        """
+        xp, described = self.xp, self.bundle.description
+        assert self._discrete
+        assert not self.recurrent
+        observed, clip = self.observe(views), described.normalisation.clip
+        out = xp.zeros((self.context.action.choices, self._agents, self._batch), dtype=xp.float32)
+        for places, network, mean, deviation, _ in self._groups:
+            inputs = xp.reshape(xp.permute_dims(observed[:, places], (1, 2, 0)), (-1, observed.shape[0]))
+            logits = network.forward(xp.clip((inputs - mean) / deviation, -clip, clip), None)[0]
+            if self.deterministic:
+                best = xp.argmax(logits, axis=-1)[:, None]
+                share = xp.astype(best == xp.arange(logits.shape[-1])[None], xp.float32)
+            else:
+                raised = xp.exp(logits - xp.max(logits, axis=-1)[:, None])
+                share = raised / xp.sum(raised, axis=-1)[:, None]
+            out[:, places] = xp.permute_dims(xp.reshape(share, (len(places), self._batch, -1)), (2, 0, 1))
+        return out
+
     def _infer(self, network: Network | TorchNetwork, places: list[int], inputs: Array, rows: Array) -> Array:
         if self._memory is None:
             return network.forward(inputs, None)[0]
