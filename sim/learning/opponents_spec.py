@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pe_sim.policies.loader import GUIDANCE
+from pe_sim.quantities import Duration
 from pe_sim.schema import Strict
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -30,6 +31,8 @@ class OpponentSpec(Strict):
         capacity: how many play at most; of more, those that are played most often.
         memory: weight that the games before an update keep in the shares of games won.
         deterministic: snapshots play their most probable action instead of drawing one.
+        par: captures that take longer count as won by those who are chased: where capture is certain in the end, time
+            is what is played for.
     """
 
     kind: Literal["scripted", "bundle", "pool"]
@@ -42,6 +45,7 @@ class OpponentSpec(Strict):
     capacity: Count = 16
     memory: Share = 0.98
     deterministic: bool = False
+    par: Annotated[Duration, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> OpponentSpec:

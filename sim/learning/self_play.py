@@ -152,6 +152,7 @@ class SelfPlay(Training):
                 for team, pool in self.pools.items()
             },
             "deterministic": {team: pool.spec.deterministic for team, pool in self.pools.items()},
+            "par": {team: pool.spec.par for team, pool in self.pools.items()},
         }
         try:
             replace_file(self.directory / POOL, (json.dumps(shown, indent=2) + "\n").encode())

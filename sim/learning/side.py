@@ -9,12 +9,11 @@ import numpy as np
 from pe_sim.envs.vector_pursuit import Finals
 from pe_sim.learning.elo import START
 from pe_sim.learning.pool import Member, Pool
-from pe_sim.learning.scores import PURSUERS_SCORE
+from pe_sim.learning.scores import pursuers_score
 from pe_sim.learning.trainer import Trainer
 from pe_sim.policies.base import Policy, PolicyContext, context_of
 from pe_sim.policies.loader import load_policy
 from pe_sim.policies.mixed import MixedPolicy
-from pe_sim.rules import OUTCOMES
 
 
 class Side:
@@ -80,8 +79,9 @@ class Side:
 
     def _note(self, finals: Finals) -> None:
         played = np.concatenate([lane[0].last for lane in self._mixed])[finals.rows]
-        for member, code in zip(played, finals.outcomes, strict=True):
-            score = PURSUERS_SCORE.get(OUTCOMES[int(code)])
+        tick, par = self.trainer.engagement.world.tick, self.pool.spec.par
+        for member, code, ticks in zip(played, finals.outcomes, finals.ticks, strict=True):
+            score = pursuers_score(int(code), int(ticks) * tick, par)
             if score is not None:
                 self.games[0].append(int(member))
                 self.games[1].append(score if self._chases else 1.0 - score)

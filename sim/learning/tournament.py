@@ -17,6 +17,7 @@ from pe_sim.evaluation.evaluate import evaluate
 from pe_sim.learning.elo import fitted
 from pe_sim.learning.pool import Member
 from pe_sim.learning.scores import PURSUERS_SCORE
+from pe_sim.timing import NANOSECONDS
 
 POOL = "pool.json"
 
@@ -48,7 +49,25 @@ class Standings:
         }
 
 
-def read_pools(directory: Path, most: int) -> tuple[dict[str, list[Member]], dict[str, bool]]:
+@dataclass(frozen=True)
+class Manner:
+    """How the members of pools play.
+
+    Attributes:
+        deterministic: team -> whether its snapshots play their most probable action.
+        par: team -> captures that take longer count as lost [ns]; None for no such limit.
+    """
+
+    deterministic: dict[str, bool]
+    par: dict[str, int | None]
+
+    @property
+    def limit(self) -> int | None:
+        """Time after which nothing can be won any more [ns]."""
+        return next((par for par in self.par.values() if par is not None), None)
+
+
+def read_pools(directory: Path, most: int) -> tuple[dict[str, list[Member]], Manner]:
     """Return the members of a training's pools, at most so many a team, evenly spread; and how they play.
 
     Args:
@@ -62,7 +81,7 @@ def read_pools(directory: Path, most: int) -> tuple[dict[str, list[Member]], dic
     try:
         told = json.loads(path.read_text())
         pools = {team: [_member(plain) for plain in members] for team, members in told["pools"].items()}
-        how = {team: bool(told["deterministic"][team]) for team in pools}
+        how = Manner({team: bool(told["deterministic"][team]) for team in pools}, dict(told["par"]))
     except (OSError, ValueError, KeyError, TypeError) as fault:
         cure = "name the directory of a training whose file has opponents of kind: pool"
         raise PeError(str(path), f"tells of no pools: {fault}", cure=cure) from fault
@@ -77,7 +96,7 @@ def _member(plain: dict[str, Any]) -> Member:
 
 
 def tournament(
-    engagement: Engagement, pools: dict[str, list[Member]], how: dict[str, bool], episodes: int,
+    engagement: Engagement, pools: dict[str, list[Member]], how: Manner, episodes: int,
     seed: int | None = None, progress: Callable[[int], None] | None = None,
 ) -> Standings:
     """Let everybody play everybody of the other team.
@@ -85,7 +104,7 @@ def tournament(
     Args:
         engagement: the engagement.
         pools: team -> members.
-        how: team -> whether snapshots play their most probable action.
+        how: how they play.
         episodes: of each pair, the same for all pairs.
         seed: of the run; default the file's.
         progress: called with how many pairs are done.
@@ -97,11 +116,16 @@ def tournament(
     for team in teams:
         if not pools.get(team):
             raise PeError(f"pools of {team}", "nobody is in it", sorted(pools))
+    if how.limit is not None:
+        limit = {"rules.max_step": None, "rules.time_limit": how.limit / NANOSECONDS}
+        engagement = parse(override(engagement.resolved(), limit))
     shape = tuple(len(pools[team]) for team in teams)
     scores, games, times = np.zeros(shape), np.zeros(shape), np.full(shape, np.nan)
     for i, pursuer in enumerate(pools[teams[0]]):
         for j, evader in enumerate(pools[teams[1]]):
-            changes = {**_seats(pursuer, how[teams[0]]), **_seats(evader, how[teams[1]])}
+            changes = {
+                **_seats(pursuer, how.deterministic[teams[0]]), **_seats(evader, how.deterministic[teams[1]]),
+            }
             result = evaluate(parse(override(engagement.resolved(), changes)), episodes, seed)
             counted = {name: count for name, count in result.outcomes.items() if name in PURSUERS_SCORE}
             games[i, j] = sum(counted.values())

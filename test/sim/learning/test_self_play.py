@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
 from pe_sim.engagement import override, parse
 from pe_sim.errors import EngagementError, PeError
 from pe_sim.evaluation.evaluate import evaluate
-from pe_sim.learning.scores import PURSUERS_SCORE
+from pe_sim.learning.scores import PURSUERS_SCORE, pursuers_score
 from pe_sim.learning.self_play import SelfPlay, training_of
 from pe_sim.learning.spec import parse_training
 from pe_sim.learning.tournament import POOL, read_pools, tournament
@@ -190,3 +191,24 @@ def test_a_directory_without_pools_is_refused(tmp_path):
 
 def test_the_scores_name_outcomes_that_there_are():
     assert set(PURSUERS_SCORE) | {"", "aborted", "stopped"} == set(OUTCOMES)
+
+
+def test_a_capture_after_par_is_lost():
+    capture, timeout, stopped = (OUTCOMES.index(name) for name in ("capture", "timeout", "stopped"))
+    assert [pursuers_score(capture, time, 600) for time in (600, 601)] == [1.0, 0.0]
+    assert pursuers_score(capture, 10**9, None) == 1.0
+    assert pursuers_score(timeout, 10, 600) == 0.0
+    assert pursuers_score(stopped, 10, 600) is None
+
+
+def test_par_decides_in_training_and_in_a_tournament(tmp_path):
+    pool = {"kind": "pool", "snapshot_every": 2, "par": "100 ms"}
+    play = training(tmp_path, opponents={"pursuers": pool}, steps=600)
+    play.run()
+    assert {pool.spec.par for pool in play.pools.values()} == {100_000_000}
+    won = sum(member.score for member in play.pools["evaders"].members)
+    assert 0 < won < 0.9 * sum(member.games for member in play.pools["evaders"].members)
+    pools, how = read_pools(tmp_path, 1)
+    free = tournament(play.engagement, pools, replace(how, par={}), 100)
+    tight = tournament(play.engagement, pools, how, 100)
+    assert 0 < tight.scores[0, 0] < free.scores[0, 0] - 0.1
