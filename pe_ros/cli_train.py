@@ -22,8 +22,8 @@ from pe_sim.shared_files import engagement_file
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
     from pe_sim.evaluation.evaluate import Evaluation
+    from pe_sim.learning.kinds import AnyTrainer
     from pe_sim.learning.tournament import Standings
-    from pe_sim.learning.training import Training
     from pe_sim.learning.trainer import Progress as Standing
 
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")]
@@ -45,11 +45,10 @@ def train(
         from pe_sim.learning.requirement import require_torch
 
         require_torch("pe-ros train")
-        from pe_sim.learning.self_play import training_of
-        from pe_sim.learning.spec import load_training
+        from pe_sim.learning.kinds import load_any, trainer_of
         from pe_sim.learning.trainer import CHECKPOINT
 
-        spec = load_training(file)
+        spec = load_any(file)
         if steps is not None:
             spec = spec.model_copy(update={"steps": steps})
         directory = output or Path("runs") / spec.training
@@ -58,7 +57,7 @@ def train(
             raise PeError(str(checkpoint), "there is no checkpoint to go on from", cure="leave --resume out")
         if checkpoint.exists() and not resume:
             raise PeError(str(directory), "holds a training already", cure="give --resume, or another --output")
-        trainer = training_of(spec, spec.load_engagement(file.parent), directory)
+        trainer = trainer_of(spec, spec.load_engagement(file.parent), directory)
         if resume:
             trainer.resume(checkpoint)
         try:
@@ -70,7 +69,7 @@ def train(
         _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
 
 
-def _run(trainer: Training, console: Console, quiet: bool) -> bool:
+def _run(trainer: AnyTrainer, console: Console, quiet: bool) -> bool:
     """Train with a progress bar; return whether the training came to its end."""
     from pe_sim.learning.board import Board
 
@@ -123,7 +122,7 @@ def _until_interrupted() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _conclude(trainer: Training, console: Console, *, finished: bool, quiet: bool, json_file: Path | None) -> None:
+def _conclude(trainer: AnyTrainer, console: Console, *, finished: bool, quiet: bool, json_file: Path | None) -> None:
     """Evaluate and write the bundles where the training is done, and the figures in any case."""
     evaluation = None
     bundles = trainer.write_bundles()

@@ -19,7 +19,8 @@ from pe_sim.learning.exploitability import ExploitabilityDescent
 from pe_sim.learning.game_spec import GameTrainingSpec
 from pe_sim.learning.networks import plain, tensors
 from pe_sim.learning.normaliser import RunningNormaliser
-from pe_sim.learning.trainer import CHECKPOINT, Progress
+from pe_sim.learning.trainer import CHECKPOINT
+from pe_sim.learning.training import Progress
 from pe_sim.policies.bundle import Bundle, Normalisation, Weights, write
 from pe_sim.policies.describe import describe
 
