@@ -208,17 +208,27 @@ class BundlePolicy(Policy):
         else:
             keys, count = (xp.reshape(values[places], (-1,))[rows] for values in (self._keys, self._count))
         if self._discrete:
-            if keys is not None:
-                # The greatest of the logits plus Gumbel noise is a draw from their softmax (Gumbel, 1954).
-                noise = [-xp.log(-xp.log(streams.uniform(xp, keys, count, i))) for i in range(spec.choices)]
-                outputs = outputs + xp.stack(noise, axis=-1)
-            return xp.astype(xp.argmax(outputs, axis=-1), xp.float32)[:, None]
+            chosen = xp.argmax(outputs, axis=-1) if keys is None else self._draw_choice(outputs, keys, count)
+            return xp.astype(chosen, xp.float32)[:, None]
         if keys is not None:
             draws = xp.stack(
                 [streams.normal_pair(xp, keys, count, i)[0] for i in range(spec.size)], axis=-1
             )
             outputs = outputs + spread * xp.astype(draws, xp.float32)
         return scale_up(xp, outputs, xp.asarray(spec.low), xp.asarray(spec.high))
+
+    def _draw_choice(self, logits: Array, keys: Array, count: Array) -> Array:
+        """Return a draw of each row's softmax: where its running sum passes a uniform share of the whole, (R,)."""
+        xp = self.xp
+        weights = xp.astype(xp.exp(logits - xp.max(logits, axis=-1)[:, None]), xp.float64)
+        sums = [weights[:, 0]]
+        for i in range(1, weights.shape[1]):  # one after another: the order of a library's sum may depend on the batch
+            sums.append(sums[-1] + weights[:, i])
+        share = streams.uniform(xp, keys, count) * sums[-1]
+        chosen = count * 0
+        for passed in sums[:-1]:
+            chosen = chosen + xp.astype(share >= passed, xp.int64)
+        return chosen
 
     def _remember(self, action: Array, due: Array) -> None:
         xp = self.xp
