@@ -29,8 +29,8 @@ def check_engagement(engagement: Engagement | str | Path) -> list[Finding]:
     except PeError as fault:
         return [Finding("error", fault.name, fault.rule, fault.cure)]
     found = [
-        *_observations(chosen), *_timing(chosen), *_actions(chosen), *_motion(chosen), *_rewards(chosen),
-        *_balance(chosen),
+        *_observations(chosen), *_timing(chosen), *_actions(chosen), *_motion(chosen), *_prizes(chosen),
+        *_rewards(chosen), *_sizes(chosen), *_balance(chosen),
     ]
     return sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.level))
 
@@ -146,6 +146,53 @@ def _rewards(engagement: Engagement) -> Iterator[Finding]:
                     "warning", "rules.rewards.clip",
                     f"cuts '{term.term}' of team {term.team} from {worth:g} to {spec.clip:g}", "lower rewards.scale",
                 )
+
+
+def _prizes(engagement: Engagement) -> Iterator[Finding]:
+    """Yield events that pay the side that should avoid them."""
+    rules = engagement.rules
+    wanted = {
+        ("capture", rules.pursuers): 1, ("capture", rules.evaders): -1, ("escape", rules.pursuers): -1,
+        ("escape", rules.evaders): 1, ("timeout", rules.pursuers): -1,
+    }
+    for number, term in enumerate(rules.rewards.terms):
+        sign = wanted.get((term.term, term.team), -1 if term.term == "crash" else 0)
+        if term.weight * sign * rules.rewards.scale < 0.0:
+            verb = "pays" if term.weight * rules.rewards.scale > 0.0 else "costs"
+            yield Finding(
+                "warning", f"rules.rewards.terms.{number}.weight",
+                f"'{term.term}' {verb} team {term.team}: it learns to {'seek' if verb == 'pays' else 'avoid'} it",
+                "turn the sign of the weight around",
+            )
+
+
+LARGE = 10.0
+"""A tick's reward above this is called unscaled: returns of such size slow learning down or upset it."""
+
+
+def _sizes(engagement: Engagement) -> Iterator[Finding]:
+    """Yield roles whose rewards of a tick can be far from the size of 1."""
+    spec, tick = engagement.rules.rewards, seconds(engagement.world.tick)
+    if spec.clip is not None:
+        return
+    try:
+        longest, speeds = scales_of(engagement)
+    except PydanticCustomError:
+        return
+    for name, (first, _) in engagement.role_ranges.items():
+        sizes = {"distance": longest, "speed_squared": speeds[first] ** 2}
+        most, what = 0.0, ""
+        for term in spec.terms:
+            if term.team != engagement.roles[name].team or term.term not in (*sizes, "time"):
+                continue
+            size = 1.0 if spec.normalise else sizes.get(term.term, 1.0)
+            worth = abs(term.weight * spec.scale) * size * (tick if term.per == "second" else 1.0)
+            most, what = max((most, what), (worth, term.term))
+        if most > LARGE:
+            yield Finding(
+                "warning", "rules.rewards", f"'{what}' brings {name} up to {most:.3g} a tick: it is not scaled",
+                "set normalise: true, a smaller weight or scale, or clip",
+            )
 
 
 def _running_cost(engagement: Engagement, role: RoleSpec) -> float:

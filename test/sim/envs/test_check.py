@@ -100,6 +100,25 @@ def test_unbalanced_and_cut_rewards() -> None:
     )
 
 
+def test_capture_that_pays_the_evader() -> None:
+    found = texts(grid_file(rules=rewards(("capture", "pursuers", 1.0), ("capture", "evaders", 0.5))))
+    assert "warning: rules.rewards.terms.1.weight: 'capture' pays team evaders: it learns to seek it" in found
+    found = texts(grid_file(rules=rewards(("capture", "pursuers", -1.0), ("capture", "evaders", -1.0))))
+    assert "terms.0.weight: 'capture' costs team pursuers: it learns to avoid it" in found
+    found = texts(grid_file(rules=rewards(("timeout", "pursuers", 1.0), ("crash", "evaders", 1.0))))
+    assert "'timeout' pays team pursuers" in found
+    assert "'crash' pays team evaders" in found
+    assert ".weight" not in texts(grid_file(rules=rewards(("capture", "pursuers", 1.0), ("capture", "evaders", -1.0))))
+
+
+def test_rewards_of_no_scale() -> None:
+    large = ("distance", "pursuers", -1.0)
+    assert "rules.rewards: 'distance' brings pursuer up to" in texts(plane_file(rules=rewards(large)))
+    assert "not scaled" not in texts(plane_file(rules=rewards(large, normalise=True)))
+    assert "not scaled" not in texts(plane_file(rules=rewards(large, clip=1.0)))
+    assert "not scaled" not in texts(plane_file(rules=rewards(("distance", "pursuers", -0.01))))
+
+
 class Planted:
     """A small dict environment with one fault of choice."""
 
@@ -125,8 +144,10 @@ class Planted:
         self.count += 1
         over = self.count >= 3
         flags = {"a": over, "b": over} if self.fault == "all" else {"a": over, "b": over, "__all__": over}
-        reward = 0.95 if self.fault == "unbalanced" else 1.0
-        return self._observations(), {"a": reward, "b": -1.0}, flags, {**flags, **dict.fromkeys(flags, False)}, {}
+        no = dict.fromkeys(flags, False)
+        reward = {"unbalanced": 0.95, "nan": np.nan}.get(self.fault, 1.0)
+        ends = (flags, no) if self.fault == "timeout" else (no, flags)
+        return self._observations(), {"a": reward, "b": -1.0}, *ends, {}
 
 
 @pytest.mark.parametrize(
@@ -134,12 +155,17 @@ class Planted:
     [
         ("all", "'__all__' is missing"), ("unbalanced", "do not add up to zero"), ("dtype", "networks want float32"),
         ("scattered", "is in several pieces"), ("resolution", "chooses out of 4"), ("shape", "has shape (3,)"),
+        ("timeout", "every episode is over after 3 steps, and the game is said to have ended"),
     ],
 )  # fmt: skip
 def test_classic_faults_are_found(fault: str, text: str) -> None:
     found = check_dict_env(Planted(fault), zero_sum=True)
     assert any(text in str(finding) for finding in found)
     assert len({finding.text for finding in found}) == 1
+
+
+def test_rewards_that_are_no_numbers_are_found() -> None:
+    assert any("are not finite" in str(finding) for finding in check_dict_env(Planted("nan")))
 
 
 def test_a_sound_environment_has_none_of_them() -> None:
