@@ -15,7 +15,6 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock as RosClock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -24,18 +23,18 @@ from rosgraph_msgs.msg import Clock
 from pe_ros import qos, topics
 from pe_ros.action_codec import ActionReader, ActionRecord
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
+from pe_ros.applied import AppliedOutput
 from pe_ros.conversions import time_message
 from pe_ros.engagement_node import LOCKSTEP, EngagementContext, logger
 from pe_ros.msg import Action
-from pe_ros.odometry_codec import OdometryWriter
+from pe_ros.odometry_output import OdometryOutput
 from pe_ros.referee_node import EpisodeView, RefereeNode
 from pe_ros.run_node import run
 from pe_sim.engagement import Engagement
 from pe_sim.rules import ABORTED
 from pe_sim.simulation import RoleRuntime, Simulation
-from pe_sim.timing import NANOSECONDS, Schedule, seconds
+from pe_sim.timing import NANOSECONDS, seconds
 from pe_sim.trajectory import TrajectoryHash
-from pe_sim.worlds.base import Command
 
 LEAD = NANOSECONDS // 5
 """Wall time between the word that an episode starts and engagement time zero [ns]."""
@@ -69,26 +68,18 @@ class SimNode(Node):
         self._pacer = SystemAlarms(self._fault) if self.pace != LOCKSTEP else None
         self._simulation = Simulation(self.engagement, sensing=False)
         self._tick_length = self.engagement.world.tick
-        self._frame = self.time.values["world_frame"]
         self._agents_of = {
             name: [f"{name}_{i}" for i in range(role.count)] for name, role in self.engagement.roles.items()
         }
-        self._odom_due = self._odometry_ticks()
         self._start = 0
         self._wall_zero = 0
         self._going = False
         self._behind = False
         self._last_end = 0
-        self._fresh = dict.fromkeys(self.engagement.agents, False)
+        self._unsound: set[str] = set()
         self._time_publisher = self.create_publisher(Clock, topics.CLOCK, qos.clock(self.pace))
-        self._odometry = [
-            self.create_publisher(Odometry, topics.odom(agent), qos.odom(self.pace)) for agent in self.engagement.agents
-        ]
-        self._writers = [OdometryWriter(self._frame, f"{agent}/base_link") for agent in self.engagement.agents]
-        self._applied = {
-            agent: self.create_publisher(Action, topics.applied(agent), qos.applied(self.pace))
-            for agent in self.engagement.agents
-        }
+        self._odometry = OdometryOutput(self, self.engagement, self.pace, self.time.values["world_frame"])
+        self._applied = AppliedOutput(self, self.engagement, self.pace)
         self._inputs = [
             self.create_subscription(
                 Action,
@@ -110,16 +101,6 @@ class SimNode(Node):
         if self.referee is not None:
             self.referee.end(ABORTED)
 
-    def _odometry_ticks(self) -> Any:
-        """Return at which ticks odometry is published: whenever anybody's sensor is due."""
-        horizon = self.engagement.horizon
-        due = np.zeros(horizon + 1, dtype=np.bool_)
-        due[0] = True
-        for role in self.engagement.roles.values():
-            for spec in role.sensors.values():
-                due |= Schedule(spec.rate, spec.phase).on_ticks(self._tick_length, horizon).due
-        return due
-
     # The stage of the referee
 
     def prepare(self, seed: int, episode: int) -> int:
@@ -131,9 +112,7 @@ class SimNode(Node):
             self._commands_heard: dict[str, ActionRecord] = {}
             self._arrived: list[tuple[str, ActionRecord]] = []
             self._missing: set[str] = set()
-            self._decisions: dict[str, dict[int, ActionRecord]] = {agent: {} for agent in self.engagement.agents}
-            self._effective: dict[str, int] = dict.fromkeys(self.engagement.agents, -1)
-            self._in_effect: dict[str, Command] = {}
+            self._applied.begin()
             self._start = 0
             if self._simulated:
                 # Whole seconds of simulated time, later than anything before: bags of many episodes stay in order.
@@ -178,22 +157,14 @@ class SimNode(Node):
             due = simulation.due(name)
             if due is not None:
                 deciding += compress(self._agents_of[name], due[:, 0].tolist())
-        odometry = bool(self._odom_due[tick])
+        odometry = bool(self._odometry.due[tick])
         if self._simulated and (odometry or deciding) and self._time_publisher.get_subscription_count():
             self._time_publisher.publish(Clock(clock=time_message(self._now())))
         if odometry:
-            self._publish_odometry()
+            self._odometry.publish(simulation, self._now())
         if self._simulated and (odometry or deciding) and isinstance(self.time.alarms, SimulatedAlarms):
             self.time.alarms.set(self._now())
         return deciding
-
-    def _publish_odometry(self) -> None:
-        """Publish every agent's odometry at the present instant."""
-        now = self._now()
-        columns = self._simulation.state.block[:, :, 0].T.tolist()
-        playing = self._simulation.alive[:, 0].tolist()
-        for publisher, writer, column, plays in zip(self._odometry, self._writers, columns, playing, strict=True):
-            publisher.publish(writer.encode(column, now, playing=plays))
 
     def _end_tick(self) -> bool:
         """Apply commands, integrate, judge; return whether the episode goes on."""
@@ -201,7 +172,7 @@ class SimNode(Node):
         commands = simulation.commands()
         self._hash.state(simulation)
         self._hash.commands(commands)
-        self._publish_applied(commands)
+        self._applied.tell(simulation, commands, self._start, self._now())
         simulation.advance(commands)
         view = self._referee.view
         self._account(view)
@@ -209,7 +180,7 @@ class SimNode(Node):
             return True
         self._going = False
         self._last_end = self._now()
-        self._publish_odometry()
+        self._odometry.publish(simulation, self._last_end)
         self._hash.state(simulation)
         view.sha256 = self._hash.hexdigest()
         view.failures = simulation.world.failures(0)
@@ -240,6 +211,8 @@ class SimNode(Node):
                 self.on_command(agent, message)
             if not self._going or message.episode != int(self._simulation.episodes[0]):
                 return
+            if self._is_unsound(agent, message):
+                return
             if self._pacer is not None:
                 self._arrived.append((agent, message))
                 return
@@ -251,6 +224,23 @@ class SimNode(Node):
                 self._take_decisions()
                 if self._end_tick():
                     self._run_until_waiting()
+
+    def _is_unsound(self, agent: str, message: ActionRecord) -> bool:
+        """Whether a command cannot be carried out: no gate lets one through, but anybody can publish. Said once."""
+        action, values = self._role_of(agent)[0].action, message.values
+        sound = len(values) == action.size and bool(np.isfinite(values).all())
+        if sound and action.discrete:
+            sound = 0 <= values[0] < action.choices and float(values[0]).is_integer()
+        if sound:
+            return False
+        if agent not in self._unsound:
+            self._unsound.add(agent)
+            wanted = f"one of 0 to {action.choices - 1}" if action.discrete else f"{action.size} finite values"
+            logger(self).error(
+                f"{self.resolve_topic_name(topics.command(agent))}: {values.tolist()[:8]} is no command of {agent}, "
+                f"which takes {wanted}; such commands are ignored"
+            )
+        return True
 
     def _role_of(self, agent: str) -> tuple[RoleRuntime, int]:
         role, _, number = agent.rpartition("_")
@@ -271,7 +261,7 @@ class SimNode(Node):
 
     def _note(self, agent: str, message: ActionRecord) -> None:
         """Keep a command until it has taken effect, and count it."""
-        self._decisions[agent][message.stamp] = message
+        self._applied.keep(agent, message)
         self._referee.view.decisions[agent] = self._referee.view.decisions.get(agent, 0) + 1
 
     def _take_decisions(self) -> None:
@@ -293,27 +283,6 @@ class SimNode(Node):
                         mode[i] = message.mode
                     self._note(agent, message)
             role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode, elapsed=self._simulation.elapsed)
-
-    def _publish_applied(self, commands: dict[str, Command]) -> None:
-        """Tell those who listen what has taken effect at this tick."""
-        for name, role in self._simulation.roles.items():
-            if commands[name] is self._in_effect.get(name):
-                continue
-            self._in_effect[name] = commands[name]
-            for i, decided in enumerate(role.hold.stamp[:, 0].tolist()):
-                agent = self._agents_of[name][i]
-                if decided >= 0 and decided != self._effective[agent]:
-                    self._effective[agent] = decided
-                    self._tell_applied(agent, decided + self._start, commands[name].values[:, i, 0])
-
-    def _tell_applied(self, agent: str, stamp: int, values: Any) -> None:
-        """Publish the decision of an instant [ns, ROS time] as what has now taken effect; forget those before it."""
-        decisions = self._decisions[agent]
-        message = decisions.get(stamp)
-        for older in [instant for instant in decisions if instant <= stamp]:
-            del decisions[older]
-        if message is not None and self._applied[agent].get_subscription_count():
-            self._applied[agent].publish(message.patched(values=values, effective=self._now()))
 
     # Lockstep
 
