@@ -141,6 +141,10 @@ class Remember(Game):
     """What is to be said at the end is only shown at the beginning: there is no doing well without memory."""
 
     limit = 3
+    state_space = gym.spaces.Box(-1.0, 3.0, (3,), np.float32)
+
+    def state(self):
+        return np.asarray([self.time, *self.word.values()], np.float32)
 
     def begin(self):
         self.word = {a: int(self.np_random.integers(2)) for a in self.possible_agents}
@@ -153,8 +157,68 @@ class Remember(Game):
         return {a: float(over and actions[a] == self.word[a]) for a in actions}, set(actions) if over else set()
 
 
+class Credit(Game):
+    """Each of three is shown which of three choices is right; all are paid the share of those who were."""
+
+    possible_agents = ("a_0", "a_1", "a_2")
+    limit = 1
+
+    def sees(self, agent):
+        return gym.spaces.Box(0.0, 1.0, (3,), np.float32)
+
+    def does(self, agent):
+        return gym.spaces.Discrete(3)
+
+    def begin(self):
+        self.right = {a: int(self.np_random.integers(3)) for a in self.possible_agents}
+
+    def look(self, agent):
+        return np.eye(3, dtype=np.float32)[self.right[agent]]
+
+    def play(self, actions):
+        return dict.fromkeys(actions, float(np.mean([actions[a] == self.right[a] for a in actions]))), set(actions)
+
+
+class Chase(Game):
+    """Two pursuers with four directions after one that walks at random on 5 x 5; every step costs 0.1."""
+
+    limit = 25
+    moves = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
+
+    def sees(self, agent):
+        return gym.spaces.Box(-1.0, 1.0, (6,), np.float32)
+
+    def does(self, agent):
+        return gym.spaces.Discrete(5)
+
+    def begin(self):
+        self.prey = self.np_random.integers(0, 5, 2)
+        self.at = {a: self.np_random.integers(0, 5, 2) for a in self.possible_agents}
+
+    def look(self, agent):
+        other = self.at["a_1" if agent == "a_0" else "a_0"]
+        mine = self.at[agent]
+        return np.concatenate([self.prey - mine, other - mine, mine - 2]).astype(np.float32) / 4.0
+
+    def caught(self):
+        return any(np.array_equal(self.prey, place) for place in self.at.values())
+
+    def play(self, actions):
+        for agent, action in actions.items():
+            self.at[agent] = np.clip(self.at[agent] + self.moves[action], 0, 4)
+        if not self.caught():
+            self.prey = np.clip(self.prey + self.moves[self.np_random.integers(5)], 0, 4)
+        return dict.fromkeys(actions, -0.1), set(actions) if self.caught() else set()
+
+    def greedy(self, agent):
+        """The direction that brings it nearer, along the longer way first."""
+        d = self.prey - self.at[agent]
+        axis = int(np.argmax(np.abs(d)))
+        return 0 if not d.any() else (1 if axis == 0 else 3) + int(d[axis] < 0)
+
+
 class Meet(Game):
-    """Two agents on a line, paid for nearness of their sum to 1; continuous."""
+    """Continuous: best, at 0, is the first at -1.5 and the sum of all values at -0.5; in the middle it is -4.5."""
 
     limit = 1
 
@@ -164,7 +228,7 @@ class Meet(Game):
 
     def play(self, actions):
         total = float(sum(np.sum(x) for x in actions.values()))
-        return dict.fromkeys(actions, -abs(total - 1.0) - 0.5 * abs(float(actions["a_0"][0]) + 0.5)), set(actions)
+        return dict.fromkeys(actions, -((total + 0.5) ** 2) - (float(actions["a_0"][0]) + 1.5) ** 2), set(actions)
 
 
 def vector(game: type[Game], count: int = 4, seed: int | None = 1) -> DummyVecMultiAgentEnv:
