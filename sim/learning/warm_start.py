@@ -108,7 +108,7 @@ def _aggregate(
                 answers, due = teacher.answers(step), step.due[role]
                 seen.append(step.observations[role][due])
                 told.append(_as_learned(learner, answers[due]))
-                flown = answers if round_ == 0 else _flown(learner, step.observations[role])
+                flown = answers if round_ == 0 else _flown(learner, step.observations[role], generator)
                 actions[role] = flown[..., 0].astype(np.int64) if learner.actor.discrete else flown
             step = env.step(actions)
             for teacher in teachers.values():
@@ -128,16 +128,12 @@ def _as_learned(learner: Ippo, answers: NDArray[Any]) -> NDArray[Any]:
     return scaled_down
 
 
-def _flown(learner: Ippo, observations: NDArray[Any]) -> NDArray[Any]:
-    """Return what the learner does by itself, without exploring, (B, n, A)."""
-    rows = observations.reshape(-1, observations.shape[-1])
+def _flown(learner: Ippo, observations: NDArray[Any], generator: torch.Generator) -> NDArray[Any]:
+    """Return what the learner does, exploring as it will when it learns from rewards, (B, n, A)."""
+    rows, action = observations.reshape(-1, observations.shape[-1]), learner.sizes.action
     with torch.no_grad():
-        out = learner.actor.body(scaled(learner.observed, rows))
-    action = learner.sizes.action
-    if action.discrete:
-        done = out.argmax(dim=1, keepdim=True).numpy()
-    else:
-        done = scale_up(np, out.numpy(), action.low, action.high)
+        drawn = learner.actor.sample(scaled(learner.observed, rows), generator)[0].numpy()
+    done = drawn if action.discrete else scale_up(np, drawn, action.low, action.high)
     flown: NDArray[Any] = done.reshape(*observations.shape[:-1], -1).astype(np.float32)
     return flown
 
