@@ -64,7 +64,7 @@ class Agent(ABC):
     ) -> None:
         require_torch(type(self).__name__)
         if not str(getattr(config, "device", "cpu")).startswith("cpu"):
-            raise PeError("config.device", "must be cpu: these small networks learn fastest there", config.device)
+            raise PeError("config.device", "must be cpu, which is where these agents compute", config.device)
         self.config, self.train_envs = config, envs
         if envs is None:
             if observation_space is None or action_space is None:

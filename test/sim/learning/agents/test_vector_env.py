@@ -178,6 +178,15 @@ def test_closing_ends_all_workers_and_closes_their_environments(tmp_path):
     envs.close()
 
 
+def test_closing_does_not_wait_for_environments_that_were_made_later():
+    first, second = (SubprocVecEnv([Line] * 2) for _ in range(2))
+    workers = list(first._workers)
+    first.close()
+    assert [worker.exitcode for worker in workers] == [0, 0]  # none had to be killed
+    second.reset()
+    second.close()
+
+
 def test_workers_end_when_their_parent_is_killed():
     program = textwrap.dedent("""
         import os, signal, sys
