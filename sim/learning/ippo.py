@@ -164,7 +164,8 @@ class Ippo:
         variance = float(np.var(target))
         error = float(np.var(target - (rollout.value[closed] - self.returns.mean[0]) / self.returns.deviation[0]))
         figures["explained_variance"] = 1.0 - error / variance if variance > 0 else 0.0
-        self.observed.update(observation)
+        if spec.warm_start is None:  # else the scaling stays: what was learned from guidance was learned with it
+            self.observed.update(observation)
         self.seen.update(seen)
         return figures
 
