@@ -108,10 +108,10 @@ def test_log_probabilities_of_squashed_draws_are_those_of_their_density():
 def test_the_temperature_falls_where_there_is_more_entropy_than_aimed_at_and_rises_where_there_is_less(aim, sign):
     built = SACAgent(off_policy_settings(target_entropy=aim, alpha=0.3), many(Track))
     built.train(4)
-    assert float(built.policy["temperature"].log_alpha) == pytest.approx(np.log(0.3))
+    assert built.policy["temperature"].log_alpha.item() == pytest.approx(np.log(0.3))
     assert built.train_epochs(1)["alpha"] == pytest.approx(0.3)
     # The first step of Adam is as long as its learning rate.
-    assert float(built.policy["temperature"].log_alpha) == pytest.approx(np.log(0.3) + sign * 1e-3, abs=1e-6)
+    assert built.policy["temperature"].log_alpha.item() == pytest.approx(np.log(0.3) + sign * 1e-3, abs=1e-6)
 
 
 def test_followers_move_by_tau_and_copies_at_their_frequency():
@@ -184,6 +184,7 @@ def test_dqn_learns_to_pursue_in_an_engagement():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_the_pendulum_is_swung_up(kind):
     config = off_policy_settings(
@@ -196,6 +197,7 @@ def test_the_pendulum_is_swung_up(kind):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_dqn_balances_the_pole():
     config = off_policy_settings(
         gamma=0.99, buffer_size=100_000, batch_size=64, start_training=1000, training_frequency=256, n_epochs=128,

@@ -82,6 +82,7 @@ def test_it_trains_on_an_engagement_file():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", [PPOAgent, A2CAgent])
 def test_the_pole_is_balanced(kind):
     changes = {"n_epochs": 1, "n_minibatch": 1, "horizon_size": 32, "learning_rate": 7e-4} if kind is A2CAgent else {}
