@@ -224,5 +224,7 @@ def training_of(spec: TrainingSpec, engagement: Engagement, directory: Path) -> 
                 f"opponents.{team}.kind", f"{learns[0]} of this team learns: only a pool can play it as well",
                 opponent.kind,
             )
+        if opponent.kind == "pool" and all(engagement.roles[name].team == team for name in spec.roles):
+            raise EngagementError(f"opponents.{team}", "nobody learns against this team", list(spec.roles))
     pooled = any(opponent.kind == "pool" for opponent in spec.opponents.values())
     return (SelfPlay if pooled else Trainer)(spec, engagement, directory)

@@ -160,6 +160,11 @@ def test_opponents_that_do_not_go_with_the_engagement_are_refused(tmp_path, oppo
         training(tmp_path, opponents=opponents)
 
 
+def test_a_pool_that_nobody_learns_against_is_refused(tmp_path):
+    with pytest.raises(EngagementError, match="nobody learns against this team"):
+        training(tmp_path, roles=("pursuer",), opponents={"pursuers": {"kind": "pool"}})
+
+
 def test_a_snapshot_that_was_changed_stops_the_resumption_and_nothing_is_written(tmp_path):
     first = training(tmp_path)
     first.run(lambda standing: standing.update < 2)
