@@ -76,6 +76,7 @@ def test_a_training_stopped_goes_on_to_the_same_bits_and_the_same_pool(tmp_path,
     assert [side.rating for side in whole.sides] == [side.rating for side in second.sides]
 
 
+@pytest.mark.timeout(600)
 def test_the_pool_grows_and_the_newest_beats_the_oldest(tmp_path):
     play = training(
         tmp_path, batch=64, decisions=16, steps=160_000, pursuer={"learning_rate": 3e-3},
