@@ -121,6 +121,9 @@ class SavedAgents:
         group = next(group for group in self.groups if agent in group.agents)
         net: Any = self.policy[self.acting_network][group.key]  # type: ignore[index]
         weights: Weights = net.weights(group.agents.index(agent), len(group.agents))
+        if "log_std" in self.policy and group.key in self.policy["log_std"]:  # type: ignore[operator]
+            spread: Any = self.policy["log_std"][group.key]  # type: ignore[index]
+            weights["log_std"] = spread.detach().numpy().copy()
         if getattr(self.config, "use_obsnorm", False):
             statistics = self.obs_rms[group.key]
             weights |= {"normalisation.mean": statistics.mean, "normalisation.deviation": statistics.deviation}
