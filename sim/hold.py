@@ -27,6 +27,7 @@ class _Pending:
         mode: int8 (n, B).
         stamp: instant decided for [ns], int64 (n, B).
         effect: instant of effect [ns], int64 (n, B); NEVER where there is none or it has come.
+        delay: from stamp to effect where drawn [ns], int64 (n, B); None where all is one or was given.
         first: no action comes into effect before this time of the scheduler [ns].
     """
 
@@ -34,6 +35,7 @@ class _Pending:
     mode: Array
     stamp: Array
     effect: Array
+    delay: Any
     first: int
 
 
@@ -78,6 +80,7 @@ class ActionHold:
         if self._drawn is not None and roots is not None:
             self._drawn.redraw(roots, rows)
             self._latency = self._drawn.value
+            self._least_latency = int(xp.min(self._latency))
         self._command: Command | None = None
         self._next = 0
         self._expiry = -1
@@ -109,6 +112,7 @@ class ActionHold:
         self.stale[:, rows] = 0
         for pending in self._pending:
             pending.effect[..., rows] = NEVER
+            pending.stamp[..., rows] = NEVER
 
     def put(
         self, values: Array, where: Array, stamp: Array, effect: Array | None = None, mode: Array | None = None,
@@ -137,9 +141,10 @@ class ActionHold:
             return
         self._settle()
         first = 0 if elapsed is None or effect is not None else elapsed + self._least_latency
+        delay = self._latency if effect is None and self._drawn is not None else None
         effect = xp.where(where, stamp + self._latency if effect is None else effect, NEVER)
         mode = self._execute if mode is None else mode + self._execute
-        self._pending.append(_Pending(values, mode, stamp + xp.zeros_like(self._stamp), effect, first))
+        self._pending.append(_Pending(values, mode, stamp + xp.zeros_like(self._stamp), effect, delay, first))
         self._next = min(self._next, first)
 
     def _is_next(self, elapsed: int | None) -> bool:
@@ -206,6 +211,11 @@ class ActionHold:
             if bool(xp.all(newer)):
                 self._values, self._mode = pending.values, pending.mode
                 self._stamp, self._effect = pending.stamp, pending.effect
+                continue
+            if pending.delay is not None and bool(xp.all(newer | (pending.stamp == self._stamp))):
+                # Where delays differ it takes some ticks until all of one decision have come; it is as if at once then.
+                self._values, self._mode = pending.values, pending.mode
+                self._stamp, self._effect = pending.stamp, pending.stamp + pending.delay
                 continue
             late = come & ~newer
             if bool(xp.any(late)):

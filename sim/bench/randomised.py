@@ -75,7 +75,9 @@ class Runner:
         return time.process_time() - begin
 
 
-def ratio(plain: Engagement, randomise: dict[str, Any], *, batch: int, turns: int, calls: int) -> Figure:
+def ratio(
+    plain: Engagement, randomise: dict[str, Any], *, batch: int, turns: int, calls: int, goal: float | None = GOAL
+) -> Figure:
     """Return what is left of the rate where a file draws something."""
     drawn = parse(override(plain.resolved(), {"randomise": randomise}))
     one, other = (Runner(VectorPursuit(engagement, batch, restart_share=0.05)) for engagement in (drawn, plain))
@@ -88,7 +90,7 @@ def ratio(plain: Engagement, randomise: dict[str, Any], *, batch: int, turns: in
     value, against = statistics.median(one.rates), statistics.median(other.rates)
     name = f"{plain.engagement} with observations, {batch} engagements, drawn for every episode"
     note = "processor time; finished engagements are begun anew"
-    return Figure(name, value, "ticks/s", against, "the same, nothing drawn", GOAL, note=note)
+    return Figure(name, value, "ticks/s", against, "the same, nothing drawn", goal, note=note)
 
 
 def run(*, quick: bool = False) -> list[Figure]:
@@ -96,5 +98,9 @@ def run(*, quick: bool = False) -> list[Figure]:
     turns = 3 if quick else 9
     return [
         ratio(tag_engagement(), TAG, batch=BATCH, turns=turns, calls=20 if quick else 60),
-        ratio(load(engagement_file("kinematic_3v1")), SHIPPED, batch=BATCH, turns=turns, calls=4 if quick else 12),
+        # Here delays and losses are drawn where the file has fixed ones and none: more work, not the same work.
+        ratio(
+            load(engagement_file("kinematic_3v1")), SHIPPED, batch=BATCH, turns=turns, calls=4 if quick else 12,
+            goal=None,
+        ),
     ]

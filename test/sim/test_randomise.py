@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pe_sim.draws import drawn_values
 from pe_sim.engagement import Engagement, load, parse
@@ -19,8 +21,8 @@ from pe_sim.randomise import targets
 from pe_sim.show import as_yaml
 from pe_sim.simulation import Simulation
 
-from .envs.test_vector_pursuit import compare
-from .files import ENGAGEMENTS, shipped
+from .envs.test_vector_pursuit import QUICK, SLOW, compare
+from .files import ENGAGEMENTS, engagements, shipped
 from .test_parity import runs_alike
 
 KINEMATIC = ENGAGEMENTS / "kinematic_3v1.yaml"
@@ -332,3 +334,42 @@ def test_every_path_that_is_offered_can_be_drawn(name: str) -> None:
             randomise[path] = {"choices": [0, 0]}
     assert len(randomise) > 3
     runs_alike(shipped(name, randomise=randomise, **short), 1)
+
+
+@st.composite
+def drawn_files(draw: st.DrawFn) -> Engagement:
+    """Engagements of all kinds with some of what can be drawn of them drawn."""
+    plain = draw(engagements())
+    offered = targets(plain)
+    randomise: dict[str, Any] = {}
+    for path in draw(st.lists(st.sampled_from(sorted(offered)), min_size=1, max_size=8, unique=True)):
+        target = offered[path]
+        per = {"per": draw(st.sampled_from(["role", "agent"]))} if target.role else {}
+        if target.kind == "shift":
+            randomise[path] = {"low": -0.05, "high": 0.05}
+        elif target.kind == "value" and target.duration and "dynamics" not in path:
+            randomise[path] = {"low": 0, "high": draw(st.sampled_from(["30 ms", "70 ms"])), **per}
+        elif target.kind == "factor" or target.nominal > 0.0:
+            randomise[path] = {"scale": [draw(st.sampled_from([0.8, 0.95])), 1.0], **per}
+    try:
+        return parse({**plain.resolved(), "randomise": randomise})
+    except EngagementError as fault:
+        if "randomise" not in str(fault):
+            raise
+        return plain  # e.g. no room to start in what is left
+
+
+@settings(max_examples=25, deadline=None, phases=QUICK, suppress_health_check=SLOW)
+@given(drawn_files(), st.integers(0, 2**32))
+def test_any_draws_are_the_same_alone_in_a_batch_and_in_the_env(engagement: Engagement, seed: int) -> None:
+    runs_alike(engagement, seed)
+    compare(engagement, seed, 40, batch=3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(max_examples=1000, deadline=None, phases=QUICK, suppress_health_check=SLOW)
+@given(drawn_files(), st.integers(0, 2**32))
+def test_thousands_of_draws_are_the_same_everywhere(engagement: Engagement, seed: int) -> None:
+    runs_alike(engagement, seed)
+    compare(engagement, seed, 40, batch=3)
