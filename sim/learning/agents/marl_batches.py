@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pe_sim.errors import PeError
 from pe_sim.learning.agents.marl_distributions import Bounds
 from pe_sim.learning.agents.marl_grouping import Group
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
@@ -32,8 +33,19 @@ class JointBatches:
     action_space: dict[str, gym.Space[Any]]
 
     def _measure(self) -> None:
-        """Take sizes and units from the spaces."""
+        """Take sizes and units from the spaces.
+
+        Raises:
+            PeError: if a space is none that networks here can take.
+        """
         spaces = self.observation_space
+        for agent in self.agent_keys:
+            if not isinstance(spaces[agent], gym.spaces.Box | gym.spaces.Discrete):
+                raise PeError(f"observation_space of {agent}", "must be Box or Discrete", spaces[agent])
+            space = self.action_space[agent]
+            from_zero = isinstance(space, gym.spaces.Discrete) and int(space.start) == 0
+            if not (from_zero or isinstance(space, gym.spaces.Box)):
+                raise PeError(f"action_space of {agent}", "must be Discrete, from 0 on, or Box", space)
         self.sizes = {agent: int(np.prod(spaces[agent].shape or (1,))) for agent in self.agent_keys}
         self.obs_rms = {group.key: RunningNormaliser(self.sizes[group.key]) for group in self.groups}
         boxes = {agent: s for agent, s in self.action_space.items() if isinstance(s, gym.spaces.Box)}

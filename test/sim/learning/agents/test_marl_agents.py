@@ -109,6 +109,16 @@ def test_built_from_spaces_they_only_infer_and_missing_spaces_raise(kind):
         kind(config, num_agents=3, **given)
 
 
+def test_spaces_that_no_network_takes_are_refused_by_name():
+    given = spaces(TwoStep)
+    for name, wrong in (
+        ("action_space", gym.spaces.MultiDiscrete([2, 2])), ("action_space", gym.spaces.Discrete(2, start=1)),
+        ("observation_space", gym.spaces.Dict({})),
+    ):
+        with pytest.raises(PeError, match=f"{name} of a_1"):
+            IPPOAgents(settings(), **{**given, name: {**given[name], "a_1": wrong}})
+
+
 def present(agents):
     envs = agents.train_envs
     return {"obs_dict": list(envs.buf_obs), "avail_actions_dict": list(envs.buf_avail_actions)}

@@ -143,6 +143,21 @@ def test_environments_written_for_xuance_are_understood():
     assert infos[0]["state"].tolist() == [3.0]
 
 
+def test_an_end_at_the_time_limit_is_an_end():
+    class Both(OfXuance):
+        def step(self, actions):
+            seen, rewards, _, late, infos = super().step(actions)
+            return seen, rewards, {"x": late, "y": False}, late, infos
+
+    envs = DummyVecMultiAgentEnv([Both])
+    envs.reset()
+    for _ in range(3):
+        _, _, terminated, truncated, infos = envs.step([{"x": 0, "y": 1}])
+    assert terminated == [{"x": True, "y": False}]
+    assert infos[0]["truncations"] == {"x": False, "y": True}
+    assert truncated == [True]
+
+
 @pytest.mark.parametrize("kind", [ParallelPursuit, RLlibPursuit, PursuitEnv])
 def test_engagements_of_all_conventions_go_the_same_way(kind):
     envs, rng = DummyVecMultiAgentEnv([partial(kind, GRID)], 3), np.random.default_rng(0)
