@@ -23,7 +23,7 @@ class MixedPolicy(Policy):
 
     Args:
         context: the agents.
-        members: who may play, at least one; more may be added, none taken away.
+        members: who may play, at least one; more may be added.
 
     Attributes:
         members: the same.
@@ -40,6 +40,12 @@ class MixedPolicy(Policy):
         self.last = np.full(context.batch, -1, np.int64)
         self.deterministic = all(member.deterministic for member in members)
         self.recurrent = any(member.recurrent for member in members)
+
+    def add(self, member: Policy) -> None:
+        """Take another one in, who plays once there is a probability for it."""
+        self.members.append(member)
+        self.deterministic = self.deterministic and member.deterministic
+        self.recurrent = self.recurrent or member.recurrent
 
     @property
     def sha256(self) -> str:
