@@ -107,7 +107,7 @@ def _aggregate(
             for role, teacher in teachers.items():
                 answers, due = teacher.answers(step), step.due[role]
                 seen.append(step.observations[role][due])
-                told.append(_as_learned(learner, answers[due]))
+                told.append(_as_learned(learner, spec, answers[due]))
                 flown = answers if round_ == 0 else _flown(learner, step.observations[role], generator)
                 actions[role] = flown[..., 0].astype(np.int64) if learner.actor.discrete else flown
             step = env.step(actions)
@@ -119,13 +119,13 @@ def _aggregate(
     return error
 
 
-def _as_learned(learner: Ippo, answers: NDArray[Any]) -> NDArray[Any]:
-    """Return answers as the network gives them: in [-1, 1], or the index of a choice, (R, A)."""
+def _as_learned(learner: Ippo, spec: WarmStartSpec, answers: NDArray[Any]) -> NDArray[Any]:
+    """Return answers as the network gives them: in [-1, 1], stretched, or the index of a choice, (R, A)."""
     action = learner.sizes.action
     if action.discrete:
         return answers
-    scaled_down: NDArray[Any] = np.clip(2.0 * (answers - action.low) / (action.high - action.low) - 1.0, -1.0, 1.0)
-    return scaled_down
+    share: NDArray[Any] = np.clip(2.0 * (answers - action.low) / (action.high - action.low) - 1.0, -1.0, 1.0)
+    return share * spec.stretch
 
 
 def _flown(learner: Ippo, observations: NDArray[Any], generator: torch.Generator) -> NDArray[Any]:

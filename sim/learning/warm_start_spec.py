@@ -17,6 +17,8 @@ class WarmStartSpec(Strict):
     Attributes:
         use: whose example is followed: 'guidance/<name>', or a bundle.
         parameters: its parameters.
+        stretch: factor on what guidance says of continuous values, in [-1, 1]. Means of directions are shorter than
+            directions: a little more than 1 keeps the speed where the vehicle's own limits shorten what is too long.
         rounds: rollouts; the guidance flies the first one, the learner the others.
         decisions: decisions of all agents together in a rollout.
         epochs: passes, after each rollout, over all that the guidance has said.
@@ -28,6 +30,7 @@ class WarmStartSpec(Strict):
 
     use: str
     parameters: dict[str, Any] = Field(default_factory=dict)
+    stretch: Annotated[float, Field(gt=0.0)] = 1.0
     rounds: Count = 6
     decisions: Count = 30_000
     epochs: Count = 4
