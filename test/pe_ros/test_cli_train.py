@@ -17,7 +17,7 @@ pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
 from typer.testing import CliRunner
 
 from pe_ros.cli import app
-from pe_sim.learning.spec import load_training
+from pe_sim.learning.kinds import load_any
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 FILE = """
@@ -117,7 +117,7 @@ def test_evaluate_measures_with_intervals(tmp_path):
 
 @pytest.mark.parametrize("file", sorted((CONFIG / "train").glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_training_files_are_valid(file):
-    spec = load_training(file)
+    spec = load_any(file)
     assert spec.training == file.stem
     spec.load_engagement(file.parent)
 
