@@ -112,6 +112,11 @@ def copy_of(x: Array) -> Array:
     return x.copy() if isinstance(x, np.ndarray) else x.clone()
 
 
+def columns(x: Array, places: Array) -> Array:
+    """Return columns (A, M) of an array (A, B) by indices (M,)."""
+    return x.take(places, axis=1) if isinstance(x, np.ndarray) else x[:, places]
+
+
 def multiply_into(out: Array, a: Array, b: Array) -> None:
     """Write the product of two arrays into a third, in its precision; NumPy's without a copy in between."""
     if isinstance(out, np.ndarray):

@@ -37,6 +37,7 @@ class Draw:
         low, high: the least and the greatest that it can be; nanoseconds for a duration.
         duration: whether it is one: its draws are integers then.
         nominal: what the file says.
+        each_agent: whether each agent draws its own.
     """
 
     def __init__(
@@ -50,10 +51,11 @@ class Draw:
         if spec.choices is not None:
             kind = xp.int64 if self.duration else xp.float64
             self._choices = xp.asarray([number_of(target, value) for value in spec.choices], dtype=kind)
+        self.each_agent = agents is not None and spec.per == "agent"
         self._path = streams.name_key(f"{path}/{part}" if part else path)
         self._agents = len(agents) if agents is not None else 0
         self._names: Array = None
-        if agents is not None and spec.per == "agent":
+        if agents is not None and self.each_agent:
             self._names = xp.asarray([[streams.name_key(name)] for name in agents], dtype=xp.int64)
 
     def values(self, roots: Array) -> Array:

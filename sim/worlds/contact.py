@@ -90,7 +90,8 @@ class Solids:
         agent = fleet.agent(at)
         place = fleet.places(at)
         radius, step = fleet.of(fleet.radius, agent), fleet.of(fleet.step, agent)
-        clear = self._bounds(at, place) - radius
+        row = None if self._moved is None else fleet.row(at)
+        clear = self._bounds(row, place) - radius
         piece, doubtful = xp.full(at.shape, math.inf, dtype=xp.float64), at < 0
         near: list[int] = []
         # Turned back by one obstacle, an agent stays within a tick's way of its start, two of where it is now.
@@ -103,7 +104,7 @@ class Solids:
                 own = clear[number, some]
             else:
                 spot = (place[0][some], place[1][some], place[2][some])
-                own = self._obstacle(number, at[some]).clearance(xp, spot) - _of(radius, some)
+                own = self._obstacle(number, None if row is None else row[some]).clearance(xp, spot) - _of(radius, some)
                 clear[number, some] = own
             own_step, own_piece = _of(step, some), self._pieces[number]
             if own_piece < math.inf:
@@ -123,18 +124,18 @@ class Solids:
                 nearest[here] = xp.where(touched, 0.0, nearest.take(here))
         self.watch.rest(at, agent, nearest)
 
-    def _obstacle(self, number: int, at: Array) -> Any:
-        """Return an obstacle as the agents in some places meet it."""
+    def _obstacle(self, number: int, row: Array | None) -> Any:
+        """Return an obstacle as agents in some engagements meet it."""
         if self._moved is None:
             return self._obstacles[number]
-        return self._moved.of(number, self._fleet.row(at), self._obstacles[number])
+        return self._moved.of(number, row, self._obstacles[number])
 
-    def _bounds(self, at: Array, place: list[Array]) -> Array:
+    def _bounds(self, row: Array | None, place: list[Array]) -> Array:
         """Return at most the distance from each place to each obstacle [m], (K, M): to the circles around them."""
-        if self._moved is None:
+        if self._moved is None or row is None:
             x, y, radius = self._circles[:, 0:1], self._circles[:, 1:2], self._circles[:, 2:3]
         else:
-            x, y, radius = self._moved.circles(self._fleet.row(at))
+            x, y, radius = self._moved.circles(row)
         dx, dy = place[0] - x, place[1] - y
         return self._xp.sqrt(dx * dx + dy * dy) - radius
 
@@ -155,7 +156,8 @@ class Solids:
     ) -> Array | None:
         """Go along ``way`` in pieces, write where it ends; return who touched something, None for nobody."""
         xp, fleet = self._xp, self._fleet
-        near = [self._obstacle(number, at) for number in numbers]
+        row = None if self._moved is None else fleet.row(at)
+        near = [self._obstacle(number, row) for number in numbers]
         agent = fleet.agent(at)
         length = xp.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
         pieces = xp.clip(xp.ceil(length / piece), 1.0, float(MOST_PIECES))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pe_sim.arrays import Array
+from pe_sim.arrays import Array, columns
 from pe_sim.worlds.arena import Arena, Reaction
 from pe_sim.worlds.fleet import Fleet
 from pe_sim.worlds.moved import DrawnArena, DrawnObstacles
@@ -51,7 +51,7 @@ class Edges:
         if self._drawn is None:
             low, high = self._low, self._high
             return (low, high) if low.shape[1] == 1 else (xp.take(low, agent, axis=1), xp.take(high, agent, axis=1))
-        both = xp.take(self._drawn.corners, fleet.row(at), axis=1)
+        both = columns(self._drawn.corners, fleet.row(at))
         low, high = both[: len(self._low)], both[3 : 3 + len(self._low)]
         if not fleet.points:
             radius = fleet.of(fleet.radius, agent)

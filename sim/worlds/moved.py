@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pe_sim.arrays import Array, Vector
+from pe_sim.arrays import Array, Vector, columns
 from pe_sim.draws import Draw, draw_of
 from pe_sim.worlds.arena import Arena
 from pe_sim.worlds.solid import Obstacle
@@ -173,8 +173,9 @@ class DrawnObstacles:
 
     def circles(self, rows: Array) -> tuple[Array, Array, Array]:
         """Return centres and radii of the circles around the obstacles in engagements (M,), each (K, M)."""
-        circles = self._xp.take(self._circles, rows, axis=2)
-        return circles[0], circles[1], circles[2]
+        count = len(self._obstacles)
+        circles = columns(self._circles.reshape(3 * count, -1), rows)
+        return circles[:count], circles[count : 2 * count], circles[2 * count :]
 
     def of(self, number: int, rows: Array | None, obstacle: Obstacle | None = None) -> Any:
         """Return an obstacle as it is in engagements (indices (M,)); None for all of the batch.
@@ -188,7 +189,7 @@ class DrawnObstacles:
         circle = self._around.get(number)
         if circle is None:
             return solid
-        kept = self._kept[number] if rows is None else self._xp.take(self._kept[number], rows, axis=1)
+        kept = self._kept[number] if rows is None else columns(self._kept[number], rows)
         size = kept[SIZE] if number in self._sizes else None
         return Displaced(solid, kept[INVERSE], (kept[X], kept[Y], kept[Z]), size, circle)
 

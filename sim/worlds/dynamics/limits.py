@@ -138,10 +138,13 @@ class Limits:
         agent = 0
         for count, draws in self._draws:
             drawn = {key: draw.values(roots) for key, draw in draws.items()}
-            for number in range(count if draws else 0):
+            # Where one draw holds for the role, its agents are alike.
+            sets = 0 if not draws else count if any(draw.each_agent for draw in draws.values()) else 1
+            for number in range(sets):
                 own = {key: values[number] for key, values in drawn.items()}
+                mine = slice(agent + number, agent + number + count // sets)
                 for kept in self._kept:
-                    kept.values[agent + number, where] = self._evaluate(kept, self._specs[agent + number], own)
+                    kept.values[mine, where] = self._evaluate(kept, self._specs[agent + number], own)
             agent += count
 
     def _evaluate(self, kept: _Kept, spec: Any, values: dict[str, Array]) -> Any:
