@@ -314,6 +314,23 @@ def test_targets_by_hand_an_end_is_worth_nothing_a_timeout_what_would_have_follo
     assert found == pytest.approx(loss, rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", [IPPOAgents, MAPPOAgents])
+def test_losses_of_the_clipped_objective_by_hand(kind):
+    agents = on(kind, Easy, clip_range=0.2, ent_coef=0.0)
+    certain(agents, {"actor": [0.0, 0.0], "critic": [3.0]})
+    sample = hand_sample(agents, [0, 5, 6], [0.0] * 3, [False] * 3, 1)
+    ratios, advantages, returns = [1.5, 1.5, 0.5], [1.0, -1.0, 2.0], [3.0, 4.0, 1.0]
+    each = {
+        "log_pi_old": np.log(0.5) - np.log(ratios), "advantages": advantages, "returns": returns,
+    }
+    sample |= {name: {a: np.asarray([v], np.float32) for a in agents.agent_keys} for name, v in each.items()}
+    info = agents.update(sample)
+    assert info["actor_loss"] == pytest.approx(-(1.2 * 1.0 - 1.5 * 1.0 + 0.5 * 2.0) / 3, rel=1e-5)
+    assert info["critic_loss"] == pytest.approx((0.0 + 1.0 + 4.0) / 3, rel=1e-5)
+    assert info["ratio"] == pytest.approx(np.mean(ratios), rel=1e-5)
+    assert info["entropy"] == pytest.approx(np.log(2.0), rel=1e-5)
+
+
 def test_targets_take_only_choices_there_will_be():
     agents = off(IQLAgents, Easy, gamma=0.5, double_q=False)
     certain(agents, {"q": [1.0, 3.0], "target_q": [10.0, 2.0]})
@@ -449,7 +466,14 @@ def test_a_memory_with_too_little_is_not_learnt_from():
 
 
 def test_half_a_horizon_can_be_learnt_from_and_every_epoch_goes_over_each_step_once():
-    agents, seen = on(IPPOAgents, Unequal, 3, n_minibatch=4), []
+    agents, seen, ends = on(IPPOAgents, Unequal, 3, n_minibatch=4), [], {}
+    agents.train(3)
+    agents.memory.finish_path = ends.__setitem__
+    expected = agents.get_terminated_values(agents.train_envs.buf_obs)
+    agents.train_epochs(0)
+    assert [ends[e] for e in range(3)] == expected  # what would have followed is worth what the critic says
+    assert all(one["hunter_0"] != 0.0 for one in expected)
+    del agents.memory.finish_path
     agents.train(5)
     sample = agents.memory.sample
     agents.memory.sample = lambda indexes: (seen.append(indexes), sample(indexes))[1]
