@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from pe_sim.errors import ContractError, PeError, PluginError
 from pe_sim.policies.contract import Contract
@@ -62,8 +63,8 @@ class Description(Strict):
         normalisation: how the vector is scaled.
         network: shape of the network.
         members: number of networks: 1 where all agents of the role share one, else one per agent.
-        distribution: categorical (over the choices), or gaussian (over values in [-1, 1], which are scaled to the
-            action's low to high).
+        distribution: categorical (over the choices), gaussian (over values in [-1, 1], which are scaled to the
+            action's low to high), or squashed (such values, bounded by a hyperbolic tangent, without chance).
         deterministic: whether it flies the most probable action, or draws one from a keyed stream.
         provenance: how it was made.
         evaluation: what it achieved.
@@ -80,17 +81,27 @@ class Description(Strict):
     normalisation: Normalisation = Normalisation()
     network: NetworkSpec
     members: Annotated[int, Field(ge=1, le=1000)] = 1
-    distribution: Literal["categorical", "gaussian"]
+    distribution: Literal["categorical", "gaussian", "squashed"]
     deterministic: bool = True
     provenance: dict[str, Any] = Field(default_factory=dict)
     evaluation: dict[str, Any] = Field(default_factory=dict)
     weights_sha256: str = ""
     sha256: str = ""
 
+    @model_validator(mode="after")
+    def _without_chance(self) -> Description:
+        if self.distribution == "squashed" and not self.deterministic:
+            raise PydanticCustomError("policy", "deterministic: must be true where distribution is squashed")
+        return self
+
     @property
     def outputs(self) -> int:
         """Number of the network's outputs."""
         return self.contract.action.choices or len(self.contract.action.names)
+
+    def squashed(self) -> Description:
+        """Return the description of the same policy with its values bounded by a hyperbolic tangent."""
+        return Description.model_validate({**self.model_dump(), "distribution": "squashed"})
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the name and shape of every array that the file of weights must hold."""
@@ -176,12 +187,10 @@ def read(path: str | Path) -> Bundle:
     path = Path(path)
     if not path.is_dir():
         raise ContractError(str(path), "is no directory of a policy bundle")
-    if not (path / DESCRIPTION).exists():
-        raise ContractError(str(path), f"is no policy bundle: it has no {DESCRIPTION}")
-    _require_only_allowed(path)
     for name in (DESCRIPTION, WEIGHTS):
         if not (path / name).is_file():
             raise ContractError(str(path), f"is no policy bundle: it holds no {name}")
+    _require_only_allowed(path)
     try:
         description = Description.model_validate(read_yaml(path / DESCRIPTION))
     except ValidationError as fault:

@@ -49,6 +49,8 @@ class BundleNetwork:
         outputs, after = self._network.forward(inputs, memory)
         if self._described.distribution == "categorical":
             return xp.argmax(outputs, axis=-1)[:, None], outputs, after
+        if self._described.distribution == "squashed":
+            outputs = xp.tanh(outputs)
         return scale_up(xp, outputs, self._low, self._high), outputs, after
 
 

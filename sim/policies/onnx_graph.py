@@ -91,7 +91,10 @@ class GraphBuilder:
             x = graph.node("Relu", self._linear(f"layers.{i}.weight", f"layers.{i}.bias", x))
         if described.network.recurrent != "none":
             x = self._gru(x) if described.network.recurrent == "gru" else self._lstm(x)
-        outputs = self._linear("head.weight", "head.bias", x, out="distribution")
+        if described.distribution == "squashed":
+            outputs = graph.node("Tanh", self._linear("head.weight", "head.bias", x), out="distribution")
+        else:
+            outputs = self._linear("head.weight", "head.bias", x, out="distribution")
         if described.distribution == "categorical":
             graph.node("ArgMax", outputs, out="action", axis=-1, keepdims=1)
         else:
@@ -143,8 +146,9 @@ class GraphBuilder:
         share = graph.node("Mul", graph.node("Add", graph.node("Clip", outputs, *bounds), "plus_one"), half)
         scaled = graph.node("Add", lowest, graph.node("Mul", share, graph.constant("span", high - low)))
         graph.node("Min", graph.node("Max", scaled, lowest), graph.constant("high", high), out="action")
-        spread = np.exp(self._row("log_std"))
-        graph.node("Identity", graph.constant("spread", spread), out="deviation")
+        if self._described.distribution == "gaussian":
+            spread = np.exp(self._row("log_std"))
+            graph.node("Identity", graph.constant("spread", spread), out="deviation")
 
     def _model(self) -> Any:
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
@@ -163,7 +167,7 @@ class GraphBuilder:
         if size:
             inputs.append(value("memory", kinds.FLOAT, size))
             outputs.append(value("memory_after", kinds.FLOAT, size))
-        if not discrete:
+        if described.distribution == "gaussian":
             shape = [described.members, 1, described.outputs] if self._several else [described.outputs]
             outputs.append(helper.make_tensor_value_info("deviation", kinds.FLOAT, shape))
         graph = helper.make_graph(self._graph.nodes, described.role, inputs, outputs, self._graph.constants)

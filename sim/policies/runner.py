@@ -82,6 +82,10 @@ class BundlePolicy(Policy):
         self.bundle = bundle
         self.deterministic = described.deterministic if settings.deterministic is None else settings.deterministic
         self.compute = settings.compute
+        self._squashed = described.distribution == "squashed"
+        if self._squashed and not self.deterministic:
+            rule = "flies one action for each observation: there is none to draw"
+            raise ContractError(f"policy {bundle.path}", rule, cure="leave out parameters.deterministic: false")
         self.recurrent = described.network.recurrent != "none"
         self._discrete = context.action.discrete
         self._flat = Flattener(described.observe, context.layouts[0], context.action)
@@ -210,7 +214,9 @@ class BundlePolicy(Policy):
         if self._discrete:
             chosen = xp.argmax(outputs, axis=-1) if keys is None else self._draw_choice(outputs, keys, count)
             return xp.astype(chosen, xp.float32)[:, None]
-        if keys is not None:
+        if self._squashed:
+            outputs = xp.tanh(outputs)
+        elif keys is not None:
             draws = xp.stack(
                 [streams.normal_pair(xp, keys, count, i)[0] for i in range(spec.size)], axis=-1
             )

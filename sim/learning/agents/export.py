@@ -11,6 +11,7 @@ import torch
 from pe_sim.engagement import Engagement
 from pe_sim.errors import PeError
 from pe_sim.learning.agents.agent import Agent
+from pe_sim.learning.agents.q_networks import BoundedActor, SquashedGaussianActor
 from pe_sim.learning.networks import Actor, Critic, plain
 from pe_sim.policies.bundle import Bundle, Normalisation, Weights, write
 from pe_sim.policies.describe import describe
@@ -25,8 +26,7 @@ def export_bundle(
 ) -> Bundle:
     """Write what flies of an agent, the scaling of its observations included, as a bundle for a role.
 
-    The bundle decides what the agent does in tests. An actor whose values are squashed (DDPG, TD3, SAC, TD3+BC) cannot
-    be written, since the networks of bundles end linearly.
+    The bundle decides what the agent does in tests.
 
     Args:
         agent: trained in :class:`~pe_sim.envs.single_pursuit.SinglePursuit` of this engagement and role.
@@ -38,7 +38,7 @@ def export_bundle(
     Raises:
         PeError: if the agent was made for other observations or actions, or cannot be written.
     """
-    weights = _network_of(agent)
+    weights, squashed = _network_of(agent)
     count = sum(name.endswith(".weight") for name in weights) - 1  # the last one is the head
     hidden = tuple(len(weights[f"layers.{i}.weight"]) for i in range(count))
     scaled = bool(getattr(agent.config, "use_obsnorm", False))
@@ -52,6 +52,7 @@ def export_bundle(
         engagement, role, NetworkSpec(hidden=hidden), normalisation=Normalisation(clip=clip), provenance=provenance,
         evaluation=evaluation,
     )
+    description = description.squashed() if squashed else description
     seen, outputs = len(description.observation), description.outputs
     if (agent.inputs, agent.scale.size, agent.discrete) != (seen, outputs, description.distribution == "categorical"):
         given = f"{agent.inputs} values and {agent.scale.size} {'choices' if agent.discrete else 'values'}"
@@ -62,8 +63,8 @@ def export_bundle(
     return write(Path(path), description, {f"0.{name}": values for name, values in weights.items()})
 
 
-def _network_of(agent: Agent) -> Weights:
-    """Return the weights of what chooses the actions, as a bundle names them.
+def _network_of(agent: Agent) -> tuple[Weights, bool]:
+    """Return the weights of what chooses the actions, as a bundle names them, and whether its values are squashed.
 
     Raises:
         PeError: if it is no network of linear layers.
@@ -71,9 +72,14 @@ def _network_of(agent: Agent) -> Weights:
     networks = dict(agent.policy.items())
     actor, judge = networks.get("actor"), networks.get("q")
     if isinstance(actor, Actor):
-        return actor.weights()
+        return actor.weights(), False
     if isinstance(judge, Critic):  # what it judges best is what it does
         values: Weights = plain(judge.body.state_dict())
-        return values
-    name, cure = type(agent).__name__, "PPO, A2C, DQN and behaviour cloning can be exported"
-    raise PeError(name, "squashes its values, which the networks of bundles do not", cure=cure)
+        return values, False
+    if isinstance(actor, BoundedActor | SquashedGaussianActor):
+        bounded: Weights = plain(actor.body.state_dict())
+        if isinstance(actor, SquashedGaussianActor):  # means first, then deviations: the means are what is flown
+            for name in ("head.weight", "head.bias"):
+                bounded[name] = bounded[name][: agent.scale.size].copy()
+        return bounded, True
+    raise PeError(type(agent).__name__, "has no network that a bundle can hold")

@@ -12,6 +12,8 @@ import yaml
 
 pytest.importorskip("safetensors", reason="needs safetensors: install pe_ros[train]")
 
+from pydantic import ValidationError
+
 from pe_sim.arrays import namespace
 from pe_sim.engagement import Engagement, parse
 from pe_sim.errors import ContractError, EngagementError
@@ -42,6 +44,16 @@ def fly(path, engagement: Engagement, role: str = "pursuer", **parameters):
     return load_policy(
         engagement, role, context_for(engagement, role).action, xp=namespace(), use=str(path), parameters=parameters
     )
+
+
+def test_squashed_values_are_flown_without_chance(tmp_path, plane):
+    description = describe(plane, "pursuer", NetworkSpec(hidden=(8, 8)))
+    write(tmp_path / "b", description.squashed(), random_weights(description.squashed(), 1))
+    fly(tmp_path / "b", plane)
+    with pytest.raises(ContractError, match="flies one action for each observation"):
+        fly(tmp_path / "b", plane, deterministic=False)
+    with pytest.raises(ValidationError, match="deterministic: must be true"):
+        describe(plane, "pursuer", NetworkSpec(), deterministic=False).squashed()
 
 
 def test_a_bundle_is_read_back_as_it_was_written(tmp_path, plane):

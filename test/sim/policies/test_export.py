@@ -73,6 +73,22 @@ def test_the_graph_says_what_torch_and_the_array_library_say(tmp_path, name, net
         assert (answer[0] <= np.float32(action.high)).all()
 
 
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_squashed_values_are_squashed_in_the_graph_too(tmp_path, network):
+    description = describe(shipped("kinematic_3v1"), "pursuer", network).squashed()
+    export(write(tmp_path, description, random_weights(description, 5)), decisions=0)
+    graph, rng = OnnxNetwork((tmp_path / GRAPH).read_bytes()), np.random.default_rng(2)
+    seen = (5 * rng.standard_normal((99, len(description.observation)))).astype(np.float32)
+    memory = np.zeros((99, network.state_size), np.float32) if network.state_size else None
+    action, distribution, _ = graph(seen, memory)
+    assert np.abs(distribution).max() <= 1.0
+    assert np.abs(distribution).std() > 0.05
+    for compute in ("arrays", "torch"):
+        said = BundleNetwork(read(tmp_path), compute)(seen, memory)
+        assert np.abs(said[0] - action).max() <= TOLERANCE * 20.0  # actions are of up to 20 m/s
+        assert np.abs(said[1] - distribution).max() <= TOLERANCE
+
+
 def test_the_file_tells_what_goes_in_and_out(tmp_path):
     bundle = bundle_for(tmp_path, "kinematic_3v1", NETWORKS["gru"])
     export(bundle, decisions=0)

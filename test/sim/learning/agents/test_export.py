@@ -13,10 +13,14 @@ from pe_sim.envs.single_pursuit import SinglePursuit
 from pe_sim.errors import PeError
 from pe_sim.evaluation.rollout import rollout
 from pe_sim.learning.agents.bc import BCAgent
+from pe_sim.learning.agents.ddpg import DDPGAgent
 from pe_sim.learning.agents.dqn import DQNAgent
 from pe_sim.learning.agents.export import export_bundle
+from pe_sim.learning.agents.offline import OfflineAgent
 from pe_sim.learning.agents.ppo import PPOAgent
 from pe_sim.learning.agents.sac import SACAgent
+from pe_sim.learning.agents.td3 import TD3Agent
+from pe_sim.learning.agents.td3_bc import TD3BCAgent
 from pe_sim.learning.agents.vector_env import DummyVecEnv
 from pe_sim.policies.bundle import read
 
@@ -40,7 +44,7 @@ def played(agent, engagement, episodes: int):
         while not over:
             scaled = agent._process_observation(seen[None])
             mode = {"deterministic": True} if isinstance(agent, PPOAgent) else {"test_mode": True}
-            action = agent.get_actions(scaled, **({} if isinstance(agent, BCAgent) else mode))["actions"][0]
+            action = agent.get_actions(scaled, **({} if isinstance(agent, OfflineAgent) else mode))["actions"][0]
             seen, _, terminal, truncated, info = env.step(agent._to_env(action))
             over = terminal or truncated
         results.append((info["outcome"], info["time"]))
@@ -83,14 +87,33 @@ def test_a_bundle_of_values_decides_what_the_agent_does(tmp_path):
     assert flown(data, bundle.path, 4) == played(agent, engagement, 4)
 
 
+@pytest.mark.parametrize("kind", [DDPGAgent, TD3Agent, SACAgent, TD3BCAgent])
+def test_a_bundle_of_squashed_values_decides_what_the_agent_does(tmp_path, kind):
+    data = plane_file()
+    engagement = parse(data)
+    envs = DummyVecEnv([lambda: SinglePursuit(engagement, "pursuer_0")] * 2, env_seed=1)
+    config = off_policy_settings(use_obsnorm=True, start_training=10)
+    if kind is TD3BCAgent:
+        collector = TD3Agent(config, envs)
+        collector.train(60)
+        agent = TD3BCAgent(config, envs)
+        agent.load_dataset(collector.memory.transitions())
+        agent.train(20)
+    else:
+        agent = kind(config, envs)
+        agent.train(60)
+    bundle = export_bundle(agent, engagement, "pursuer", tmp_path / "pursuer")
+    assert bundle.description.distribution == "squashed"
+    assert not any("log_std" in name for name in bundle.weights)
+    assert flown(data, bundle.path, 4) == played(agent, engagement, 4)
+
+
 def test_what_cannot_be_written_is_told(tmp_path):
     engagement = parse(plane_file())
 
     def make():
         return SinglePursuit(engagement, "pursuer_0")
 
-    with pytest.raises(PeError, match="squashes"):
-        export_bundle(SACAgent(off_policy_settings(), many(make, 1)), engagement, "pursuer", tmp_path / "one")
     agent = PPOAgent(on_policy_settings(), many(make, 1))
     with pytest.raises(PeError, match="role pursuer: sees"):
         export_bundle(agent, parse(grid_file()), "pursuer", tmp_path / "two")
