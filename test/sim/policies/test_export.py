@@ -81,7 +81,7 @@ def test_squashed_values_are_squashed_in_the_graph_too(tmp_path, network):
     seen = (5 * rng.standard_normal((99, len(description.observation)))).astype(np.float32)
     memory = np.zeros((99, network.state_size), np.float32) if network.state_size else None
     action, distribution, _ = graph(seen, memory)
-    assert np.abs(distribution).max() <= 1.0
+    assert np.abs(distribution).max() <= 1.0 + 1e-6
     assert np.abs(distribution).std() > 0.05
     for compute in ("arrays", "torch"):
         said = BundleNetwork(read(tmp_path), compute)(seen, memory)
