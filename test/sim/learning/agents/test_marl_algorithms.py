@@ -184,6 +184,14 @@ def test_the_central_critic_sees_what_all_see_and_never_what_they_do():
     assert {key: net.inputs for key, net in own.policy["critic"].items()} == own.sizes
 
 
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_the_central_critic_has_an_output_for_each_agent_of_a_group(recurrent):
+    agents = on(MAPPOAgents, Easy, use_parameter_sharing=True, use_rnn=recurrent)
+    certain(agents, {"critic": [1.0, 2.0]})
+    found = agents.get_actions(agents.train_envs.buf_obs, None, None, *agents.hidden)["values"]
+    assert {a: v.tolist() for a, v in found.items()} == {"a_0": [1.0] * 4, "a_1": [2.0] * 4}
+
+
 @pytest.mark.parametrize("kind", [IPPOAgents, MAPPOAgents, COMAAgents])
 def test_actors_act_without_critic_and_global_state(kind):
     agents = on(kind, use_global_state=True)
