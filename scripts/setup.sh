@@ -20,7 +20,7 @@ esac
 [[ "$(uname -sm)" == "Linux x86_64" ]] || ROS_EXTRA=""
 EXTRAS="${PE_ROS_EXTRAS:-${ROS_EXTRA:+$ROS_EXTRA,$ROS_EXTRA-build,}fixed-wing,viewer,bench,dev}"
 # The networks are trained and tested with torch, which is large: only once there is something to train.
-[[ -n "${PE_ROS_EXTRAS:-}" || ! -d "$ROOT/sim/learning" ]] || EXTRAS="$EXTRAS,train"
+[[ -n "${PE_ROS_EXTRAS:-}" || ! -d "$ROOT/sim/learning" ]] || EXTRAS="$EXTRAS,train,onnx"
 
 version_fits() {
     "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
