@@ -70,6 +70,9 @@ class Composition:
         except BaseException:
             self.close()
             raise
+        # What is here now stays to the end: the collector of garbage need not look at it again and again.
+        gc.collect()
+        gc.freeze()
 
     def _on_fault(self, fault: BaseException) -> None:
         self._fault = fault
@@ -133,10 +136,6 @@ class Composition:
             Exception: what a callback raised.
         """
         shown = 0.0
-        # What is here now stays to the end: the collector of garbage need not look at it again and again.
-        gc.collect()
-        gc.freeze()
-
         def go_on() -> bool:
             nonlocal shown
             if on_spin is not None and time.monotonic() - shown > SHOW_PERIOD:
