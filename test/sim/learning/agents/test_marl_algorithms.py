@@ -372,6 +372,57 @@ def test_the_teams_value_rises_with_every_agents_in_any_state():
     assert not torch.allclose(mixer(values, state), mixer(values, state + 1.0))
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_qmix_targets_an_end_is_worth_nothing_whatever_the_mixer_says(ended):
+    agents = off(QMIXAgents, Easy, gamma=0.5)
+    certain(agents, {"q": [1.0, 3.0], "target_q": [10.0, 2.0]})
+    with torch.no_grad():
+        for values in agents.policy["target_mixer"].parameters():
+            values.add_(0.3)
+    state = np.random.default_rng(0).normal(size=(1, 1, 2)).astype(np.float32)
+    sample = {**hand_sample(agents, [0], [5.0], [ended]), "state": state, "state_next": state + 1.0}
+    with torch.no_grad():
+        total = float(agents.policy["mixer"](torch.ones(1, 1, 2), torch.tensor(state)))
+        after = float(agents.policy["target_mixer"](torch.full((1, 1, 2), 2.0), torch.tensor(state + 1.0)))
+    assert abs(after) > 0.1
+    target = 5.5 + (0.0 if ended else 0.5 * after)
+    assert agents.update(sample)["loss_Q"] == pytest.approx((total - target) ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_maddpg_targets_by_hand_and_its_actors_climb_what_the_critics_say(ended):
+    agents = off(MADDPGAgents, Meet, gamma=0.5, use_parameter_sharing=False)
+    sample = past(agents)
+    for name in ("critic", "target_critic"):
+        for net in agents.policy[name].values():
+            with torch.no_grad():
+                net.trunk.head.bias.fill_(5.0)  # every unit is on: the critic is linear
+    certain(agents, {"target_critic": [4.0]})
+    for part, value in (("rewards", 2.0), ("terminals", ended)):
+        sample[part] = {a: np.full_like(v, value) for a, v in sample[part].items()}
+    seen, mask = agents.seen(sample["obs"]), {a: torch.ones(1, 16) for a in agents.agent_keys}
+    used, act = [], agents.act
+    agents.act = lambda group, obs, name="actor": (used.append(name), act(group, obs, name))[1]
+
+    def worth() -> dict:
+        out = {}
+        for group in agents.groups:  # the others do what they did
+            own = {**done, **act(group, seen)}
+            out[group.key] = float(agents.judged(group, seen, own, mask, "critic")[group.key].mean().detach())
+        return out
+
+    done = {a: (torch.tensor(sample["actions"][a]) - b.middle) / b.half for a, b in agents.bounds.items()}
+    first = agents.groups[0]
+    values = agents.judged(first, seen, done, mask, "critic")[first.key].detach()
+    expected = float(((values - (2.0 + (0.0 if ended else 0.5 * 4.0))) ** 2).mean())
+    agents.optimisers = {name: torch.optim.SGD(one.param_groups[0]["params"], lr=0.01 if "actor" in name else 0.0)
+                         for name, one in agents.optimisers.items()}
+    before = worth()
+    assert agents.update(sample)["critic_loss/a_0"] == pytest.approx(expected, rel=1e-4)
+    assert used == ["target_actor"] * 2 + ["actor"] * 2
+    assert all(worth()[key] > before[key] for key in before)
+
+
 def test_comas_critic_knows_what_the_others_do_and_compares_with_what_else_could_be_done():
     agents = on(COMAAgents, parameter_sharing="role")
     seen, state = {a: torch.randn(1, 4, n) for a, n in agents.sizes.items()}, torch.randn(1, 4, 8)
