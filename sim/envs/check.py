@@ -11,6 +11,7 @@ from pe_sim.engagement import Engagement, load
 from pe_sim.envs.findings import Finding
 from pe_sim.errors import PeError
 from pe_sim.evaluation.rollout import load_policies
+from pe_sim.randomise import bounds, targets
 from pe_sim.roles import RoleSpec
 from pe_sim.scales import scales_of
 from pe_sim.sensors.base import TargetSensorSpec
@@ -30,7 +31,7 @@ def check_engagement(engagement: Engagement | str | Path) -> list[Finding]:
         return [Finding("error", fault.name, fault.rule, fault.cure)]
     found = [
         *_observations(chosen), *_timing(chosen), *_actions(chosen), *_motion(chosen), *_prizes(chosen),
-        *_rewards(chosen), *_sizes(chosen), *_balance(chosen),
+        *_rewards(chosen), *_sizes(chosen), *_balance(chosen), *_draws(chosen),
     ]
     return sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.level))
 
@@ -208,6 +209,33 @@ def _running_cost(engagement: Engagement, role: RoleSpec) -> float:
         size = {"speed_squared": 1.0 if spec.normalise else speed * speed, "time": 1.0}.get(term.term, 0.0)
         total += term.weight * size * (seconds(world.tick) if term.per == "second" else 1.0)
     return total
+
+
+def _drawn_speeds(engagement: Engagement, team: str) -> tuple[float, float] | None:
+    """Return between which speeds the fastest of a team are drawn [m/s], None where none is."""
+    known, found = targets(engagement), []
+    for name, role in engagement.roles.items():
+        path = f"roles.{name}.dynamics.max_speed"
+        if role.team == team and path in known:
+            nominal = known[path].nominal
+            ends = (nominal, nominal)
+            if path in engagement.randomise:
+                ends = bounds(known[path], engagement.randomise[path])
+            found.append(ends)
+    return (max(low for low, _ in found), max(high for _, high in found)) if found else None
+
+
+def _draws(engagement: Engagement) -> Iterator[Finding]:
+    """Yield draws that decide some of the episodes before anybody plays."""
+    if not any(path.endswith("dynamics.max_speed") for path in engagement.randomise):
+        return
+    chase = _drawn_speeds(engagement, engagement.rules.pursuers)
+    flee = _drawn_speeds(engagement, engagement.rules.evaders)
+    if chase is not None and flee is not None and chase[0] <= flee[1] < chase[1]:
+        yield Finding(
+            "note", "randomise",
+            f"in some episodes the fastest pursuer ({chase[0]:g} m/s) is no faster than an evader ({flee[1]:g} m/s)",
+        )
 
 
 def _balance(engagement: Engagement) -> Iterator[Finding]:

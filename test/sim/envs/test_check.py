@@ -111,6 +111,17 @@ def test_capture_that_pays_the_evader() -> None:
     assert ".weight" not in texts(grid_file(rules=rewards(("capture", "pursuers", 1.0), ("capture", "evaders", -1.0))))
 
 
+def test_draws_that_decide_some_episodes() -> None:
+    path = "roles.evader.dynamics.max_speed"
+    found = check_engagement(shipped("kinematic_3v1", randomise={path: {"scale": [0.8, 1.24]}}))
+    assert not any(finding.name == "randomise" for finding in found)
+    found = check_engagement(shipped("kinematic_3v1", randomise={
+        path: {"scale": [0.8, 1.2]}, "roles.pursuer.dynamics.max_speed": {"low": 9, "high": 11},
+    }))
+    text = "in some episodes the fastest pursuer (9 m/s) is no faster than an evader (9.6 m/s)"
+    assert any(finding.text == text for finding in found)
+
+
 def test_rewards_of_no_scale() -> None:
     large = ("distance", "pursuers", -1.0)
     assert "rules.rewards: 'distance' brings pursuer up to" in texts(plane_file(rules=rewards(large)))
