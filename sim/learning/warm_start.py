@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from pe_sim.engagement import Engagement
 from pe_sim.envs.vector_pursuit import VectorPursuit, VectorStep
-from pe_sim.learning.ippo import Ippo, scaled
+from pe_sim.errors import EngagementError
+from pe_sim.learning.ippo import Ippo
+from pe_sim.learning.normaliser import scaled
 from pe_sim.learning.warm_start_spec import WarmStartSpec
 from pe_sim.policies.loader import load_policy
 from pe_sim.policies.runner import scale_up
@@ -82,9 +84,15 @@ def warm_start(learner: Ippo, engagement: Engagement, batch: int, seed: int, gen
         batch: engagements at once.
         seed: of the training.
         generator: of all random draws.
+
+    Raises:
+        EngagementError: if the network has memory.
     """
     spec = learner.spec.warm_start
     assert spec is not None
+    if learner.spec.network.recurrent != "none":
+        path = f"roles.{learner.slots[0][0]}.warm_start"
+        raise EngagementError(path, "teaches networks without memory only", learner.spec.network.recurrent)
     roles = tuple(dict.fromkeys(role for role, _ in learner.slots))
     env = VectorPursuit(engagement, batch, seed=seed + SEED_OFFSET, roles=roles)
     try:

@@ -98,3 +98,12 @@ def test_a_teacher_does_what_the_guidance_flies():
 def test_what_cannot_be_followed_is_told(tmp_path, change, fault):
     with pytest.raises(fault):
         training(tmp_path, plane_file(), **change).advance()
+
+
+def test_networks_with_memory_are_refused(tmp_path):
+    trainer = training(tmp_path, plane_file())
+    how = trainer.learners[0].spec
+    network = how.network.model_copy(update={"recurrent": "gru"})
+    trainer.learners[0].spec = how.model_copy(update={"network": network})
+    with pytest.raises(EngagementError, match="without memory"):
+        trainer.advance()
