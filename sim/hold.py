@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pe_sim.actions import ActionSpec, Mode
-from pe_sim.arrays import Array, copy_of
+from pe_sim.arrays import Array, choose, copy_of
 from pe_sim.draws import Parameter
 from pe_sim.timing import NEVER
 from pe_sim.worlds.base import Command
@@ -220,7 +220,7 @@ class ActionHold:
             late = come & ~newer
             if bool(xp.any(late)):
                 self.stale = self.stale + xp.astype(late, xp.int64)
-            self._values = xp.where(newer, pending.values, self._values)
+            self._values = choose(xp, newer, pending.values, self._values)
             if pending.mode is not self._mode:
                 self._mode = xp.where(newer, pending.mode, self._mode)
             self._stamp = xp.where(newer, pending.stamp, self._stamp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pe_sim.arrays import Array
+from pe_sim.arrays import Array, choose
 from pe_sim.sensors.channel import Reading
 from pe_sim.timing import NEVER
 
@@ -143,7 +143,7 @@ class Inbox:
             self._forgotten = []
             return newer
         self._forget()
-        self._values = xp.where(newer, reading.values, self._values)
+        self._values = choose(xp, newer, reading.values, self._values)
         if reading.valid is not self._valid:  # most often both are the one array that says that everything is
             self._valid = xp.where(newer, reading.valid, self._valid)
         self._stamp = xp.where(newer, reading.stamp, self._stamp)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pe_sim import registry
 from pe_sim.actions import Mode
-from pe_sim.arrays import Array, multiply_into
+from pe_sim.arrays import Array
 from pe_sim.worlds.base import Command
 from pe_sim.worlds.dynamics.base import Dynamics, Setting
 
@@ -53,11 +53,8 @@ class Group:
     def _stretch(self, told: Array, first: int, last: int) -> None:
         """Take over values (A, n, B) so that full command is the drawn limit."""
         for places, ratio in self.model.stretch:
-            part = self._values[places, first:last]
-            if ratio is None:
-                part[...] = told[places]
-            else:
-                multiply_into(part, told[places], ratio[first:last])
+            values = told[places]
+            self._values[places, first:last] = values if ratio is None else values * ratio[first:last]
 
     def _apply_modes(self, mode: Array, first: int, last: int) -> None:
         """Put in what coasting and stopping mean; HOLD is to go on with the values given."""

@@ -173,7 +173,7 @@ class Dynamics(ABC):
             return []
         names = self.action_spec(self.specs[0], self.dimensions).names
         ratios = {
-            key: self.each(lambda spec, key=key: getattr(spec, key) / getattr(spec.said, key))  # type: ignore[misc]
+            key: self._limits.each(_ratio(key), self.xp.float32)  # in the precision of commands
             for key in dict.fromkeys(self.full_command.values())
             if key in self._limits.drawn
         }
@@ -244,6 +244,11 @@ class Dynamics(ABC):
         carried = rotate_back((block[3], block[4], block[5], block[6]), (drift[0], drift[1], drift[2]))
         for i, part in enumerate(carried, start=7):
             block[i] += part
+
+
+def _ratio(key: str) -> Callable[[Any], float]:
+    """Return what gives a drawn limit over the file's."""
+    return lambda spec: getattr(spec, key) / getattr(spec.said, key)
 
 
 def _flat(x: Array) -> Array:

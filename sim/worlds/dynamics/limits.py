@@ -48,7 +48,7 @@ class _Kept:
 
     Attributes:
         limit: what it is.
-        values: of every agent in every engagement, float64 (n, B); written in place at every draw.
+        values: of every agent in every engagement, (n, B); written in place at every draw.
         whole: whether the formula takes arrays.
     """
 
@@ -106,8 +106,8 @@ class Limits:
         )
         self._kept: list[_Kept] = []
 
-    def each(self, limit: Limit) -> Array | None:
-        """Return a limit of every agent in every engagement, float64 (n, B); None where it does not depend on draws.
+    def each(self, limit: Limit, dtype: Any = None) -> Array | None:
+        """Return a limit of every agent in every engagement, (n, B); None where it does not depend on draws.
 
         The array is written in place at every draw.
         """
@@ -116,8 +116,8 @@ class Limits:
         if not any(probe.asked for probe in probes):
             return None
         xp = self._xp
-        said = xp.asarray(nominal, dtype=xp.float64)[:, None]
-        values = said + xp.zeros((1, self._batch), dtype=xp.float64)
+        dtype = xp.float64 if dtype is None else dtype
+        values = xp.asarray(nominal, dtype=dtype)[:, None] + xp.zeros((1, self._batch), dtype=dtype)
         self._kept.append(_Kept(limit, values, self._takes_arrays(limit)))
         return values
 
@@ -149,7 +149,8 @@ class Limits:
 
     def _evaluate(self, kept: _Kept, spec: Any, values: dict[str, Array]) -> Any:
         if kept.whole:
-            return kept.limit(Seen(spec, values))
+            found: Any = kept.limit(Seen(spec, values))
+            return found if isinstance(found, int | float) else self._xp.astype(found, kept.values.dtype)
         columns = zip(*(value.tolist() for value in values.values()), strict=True)
         each = [kept.limit(Seen(spec, dict(zip(values, column, strict=True)))) for column in columns]
-        return self._xp.asarray(each, dtype=self._xp.float64)
+        return self._xp.asarray(each, dtype=kept.values.dtype)
