@@ -37,8 +37,6 @@ def write_role_bundle(
     members = [agent for agent in engagement.agents if engagement.role_of(agent) == role]
     if not members or not set(members) <= set(agents.agent_keys):
         raise PeError(role, "is no role whose agents learnt", cure=f"they are {', '.join(agents.agent_keys)}")
-    if isinstance(agents, MADDPGAgents):
-        raise PeError("MADDPG", "bounds its actions by a tanh, which no bundle holds", cure="take MAPPO or IPPO")
     weights: Weights = {}
     for number, agent in enumerate(members):
         try:
@@ -57,6 +55,8 @@ def write_role_bundle(
         provenance={**provenance, "engagement": engagement.engagement, "engagement_sha256": engagement.sha256},
         evaluation=evaluation,
     )
+    if isinstance(agents, MADDPGAgents):
+        description = description.squashed()
     return write(path, description, weights)
 
 
@@ -65,6 +65,9 @@ def _shape(weights: Weights) -> NetworkSpec:
     hidden: list[int] = []
     while f"0.layers.{len(hidden)}.bias" in weights:
         hidden.append(len(weights[f"0.layers.{len(hidden)}.bias"]))
-    recurrent: Literal["none", "gru"] = "gru" if "0.gru.weight_hh" in weights else "none"
-    memory = weights["0.gru.weight_hh"].shape[1] if recurrent == "gru" else 64
-    return NetworkSpec(hidden=tuple(hidden), recurrent=recurrent, memory=memory)
+    units: tuple[Literal["gru", "lstm"], ...] = ("gru", "lstm")
+    for unit in units:
+        if f"0.{unit}.weight_hh" in weights:
+            memory = weights[f"0.{unit}.weight_hh"].shape[1]
+            return NetworkSpec(hidden=tuple(hidden), recurrent=unit, memory=memory)
+    return NetworkSpec(hidden=tuple(hidden))

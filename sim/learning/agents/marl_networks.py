@@ -104,19 +104,20 @@ class SequenceNet(nn.Module):
         What tells agents apart is a constant for each of them and becomes part of the first layer's bias.
 
         Raises:
-            ValueError: if no bundle can hold such a network: an LSTM, or stacked recurrent units.
+            ValueError: if no bundle can hold such a network: stacked recurrent units.
         """
-        if isinstance(self.unit, nn.LSTM) or (self.unit is not None and self.layers > 1):
-            raise ValueError("a policy bundle holds plain layers and one gated recurrent unit (GRU)")
+        if self.unit is not None and self.layers > 1:
+            raise ValueError("a policy bundle holds plain layers and one recurrent unit")
+        unit = "lstm" if isinstance(self.unit, nn.LSTM) else "gru"
         parts: dict[str, Tensor] = {}
         trunk = [] if self.trunk is None else [*self.trunk.layers, self.trunk.head]
         named: dict[str, Any] = {**{f"layers.{i}": layer for i, layer in enumerate(trunk)}, "head": self.head}
         for name, layer in named.items():
             parts[f"{name}.weight"], parts[f"{name}.bias"] = layer.weight, layer.bias
         if self.unit is not None:
-            parts |= {f"gru.{name.removesuffix('_l0')}": values for name, values in self.unit.named_parameters()}
+            parts |= {f"{unit}.{name.removesuffix('_l0')}": values for name, values in self.unit.named_parameters()}
         if of > 1:
-            weight = "layers.0.weight" if trunk else "gru.weight_ih" if self.unit is not None else "head.weight"
+            weight = "layers.0.weight" if trunk else f"{unit}.weight_ih" if self.unit is not None else "head.weight"
             bias, own = weight.replace("weight", "bias"), self.inputs - of
             parts[bias] = parts[bias] + parts[weight][:, own + who]
             parts[weight] = parts[weight][:, :own]

@@ -71,12 +71,15 @@ def test_a_team_is_trained_against_a_role_that_is_scripted():
 @pytest.mark.parametrize(("algorithm", "file", "changes"), [
     ("mappo", plane_file(roles={"pursuer": {"count": 2}}), {"use_obsnorm": True, "use_parameter_sharing": True}),
     ("ippo", plane_file(roles={"pursuer": {"count": 2}}), {"use_rnn": True}),
+    ("ippo", plane_file(roles={"pursuer": {"count": 2}}), {"use_rnn": True, "rnn": "LSTM", "parameter_sharing": "all"}),
+    ("maddpg", plane_file(roles={"pursuer": {"count": 2}}), {"use_obsnorm": True}),
     ("qmix", grid_file(roles={"pursuer": {"count": 2}}), {"use_parameter_sharing": True}),
 ])
 def test_what_was_learnt_flies_from_a_bundle_with_the_same_actions(tmp_path, algorithm, file, changes):
     pytest.importorskip("torch", reason="needs torch: install pe_ros[train]")
     from pe_sim.learning.agents.marl_bundle import write_role_bundle
     from pe_sim.learning.agents.marl_ippo import IPPOAgents
+    from pe_sim.learning.agents.marl_maddpg import MADDPGAgents
     from pe_sim.learning.agents.marl_mappo import MAPPOAgents
     from pe_sim.learning.agents.marl_qmix import QMIXAgents
     from pe_sim.learning.agents.marl_vector_env import DummyVecMultiAgentEnv
@@ -85,7 +88,7 @@ def test_what_was_learnt_flies_from_a_bundle_with_the_same_actions(tmp_path, alg
     from .marl_games import settings
 
     engagement = parse(file)
-    kind = {"mappo": MAPPOAgents, "ippo": IPPOAgents, "qmix": QMIXAgents}[algorithm]
+    kind = {"mappo": MAPPOAgents, "ippo": IPPOAgents, "qmix": QMIXAgents, "maddpg": MADDPGAgents}[algorithm]
     config = settings(batch_size=8, start_greedy=0.5, end_greedy=0.1, decay_step_greedy=100, n_epochs=1, **changes)
     make = partial(TeamPursuit, engagement, ["pursuer"])
     agents = kind(config, DummyVecMultiAgentEnv([make] * 2, 1))
@@ -117,7 +120,6 @@ def test_what_no_bundle_can_hold_is_refused(tmp_path):
     from pe_sim.errors import PeError
     from pe_sim.learning.agents.marl_bundle import write_role_bundle
     from pe_sim.learning.agents.marl_ippo import IPPOAgents
-    from pe_sim.learning.agents.marl_maddpg import MADDPGAgents
     from pe_sim.learning.agents.marl_vector_env import DummyVecMultiAgentEnv
 
     from .marl_games import settings
@@ -125,8 +127,7 @@ def test_what_no_bundle_can_hold_is_refused(tmp_path):
     engagement = parse(plane_file())
     envs = DummyVecMultiAgentEnv([partial(TeamPursuit, engagement, ["pursuer"])], 1)
     for agents, role, match in (
-        (MADDPGAgents(settings(batch_size=8), envs), "pursuer", "tanh"),
-        (IPPOAgents(settings(use_rnn=True, rnn="LSTM"), envs), "pursuer", "bundle holds"),
+        (IPPOAgents(settings(use_rnn=True, N_recurrent_layers=2), envs), "pursuer", "bundle holds"),
         (IPPOAgents(settings(), envs), "evader", "no role whose agents learnt"),
     ):
         with pytest.raises(PeError, match=match):
