@@ -126,7 +126,7 @@ class Simulation:
 
     @property
     def elapsed(self) -> int:
-        """Ticks advanced since the beginning, in time [ns]: what holds are told (:meth:`pe_sim.hold.ActionHold.put`)."""
+        """Ticks advanced since the beginning, in time [ns]: what :meth:`pe_sim.hold.ActionHold.put` is told."""
         return self._elapsed
 
     def reset(self, seeds: Array, episodes: Array, rows: Array | None = None) -> None:

@@ -70,9 +70,6 @@ def test_the_plain_loop_takes_turns_in_a_process_of_its_own() -> None:
     assert process.returncode == 0
 
 
-def test_rivals_that_cannot_be_installed_are_named_with_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pe_sim.bench.rivals.REQUIREMENTS", ("./no-such-directory",))
+def test_rivals_that_cannot_be_installed_are_named_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match=r"cannot be installed.*pip install"):
-        rivals_python(tmp_path / "rivals")
+        rivals_python(tmp_path / "rivals", ("./no-such-directory",))
