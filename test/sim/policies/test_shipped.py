@@ -19,7 +19,8 @@ def test_a_shipped_bundle_achieves_what_it_says(name):
     described = read(bundle_directory(f"policies/{name}")).description
     assert described.evaluation["capture_rate"] >= 0.95
     role, engagement = described.role, described.provenance["engagement"]
-    flown = shipped(engagement, **{f"roles__{role}__policy__use": f"policies/{name}"})
+    policy = f"roles__{role}__policy__"
+    flown = shipped(engagement, **{f"{policy}use": f"policies/{name}", f"{policy}parameters": {}})
     found = evaluate(flown, 20, seed=4242)
     assert found.capture_rate >= 0.95
     assert found.mean_time_to_capture == pytest.approx(described.evaluation["mean_time_to_capture"], rel=0.25)
