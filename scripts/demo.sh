@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up if need be, then runs a real-time engagement of three pursuers and one evader on ROS 2 and records it.
+# Sets up if need be, then runs a real-time engagement on ROS 2 and records it: three pursuers that fly the
+# trained policy that comes with the package, and one scripted evader.
 #
 # usage: bash scripts/demo.sh [arguments of pe-ros engage]
 
@@ -10,7 +11,8 @@ cd "$ROOT"
 
 BAG="demo_output/$(date +%Y-%m-%d_%H-%M-%S)"
 mkdir -p demo_output
-pe-ros engage config/engagements/kinematic_3v1.yaml --pace realtime --record "$BAG" "$@"
+pe-ros engage config/engagements/kinematic_team_3v1.yaml --set roles.pursuer.policy.use=policies/kinematic_team_3v1_pursuer \
+    --pace realtime --record "$BAG" "$@"
 say ""
 pe-ros bag info "$BAG"
 say ""
