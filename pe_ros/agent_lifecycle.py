@@ -24,6 +24,7 @@ from pe_ros.alarms import Alarms
 from pe_ros.conversions import nanoseconds, time_message
 from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
+from pe_ros.state_codec import StateReader
 from pe_ros.wiring import Wiring
 from pe_sim import streams
 from pe_sim.engagement import Engagement
@@ -153,7 +154,8 @@ class AgentLifecycleNode(LifecycleNode):
         try:
             self._status = self.create_publisher(AgentStatus, topics.status(self.agent), qos.status(self.pace))
             self._state = self.create_subscription(
-                EngagementState, topics.ENGAGEMENT_STATE, self._hear_state, qos.engagement_state(self.pace)
+                EngagementState, topics.ENGAGEMENT_STATE, partial(self._hear_state, StateReader()),
+                qos.engagement_state(self.pace), raw=True,
             )
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._timer = self.create_timer(STATUS_PERIOD, self.report, clock=steady)
@@ -240,7 +242,12 @@ class AgentLifecycleNode(LifecycleNode):
     def add_to_summary(self, summary: AgentSummary) -> None:
         """Add what this node has counted."""
 
-    def _hear_state(self, message: EngagementState) -> None:
+    def _hear_state(self, reader: StateReader, data: bytes) -> None:
+        message = reader.news(data)
+        if message is not None:
+            self._take_state(message)
+
+    def _take_state(self, message: EngagementState) -> None:
         if message.engagement_sha256 != self.engagement.sha256:
             text = f"the referee runs {message.engagement} with another content than this node's file"
             if self.fault != text:

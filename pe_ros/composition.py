@@ -34,6 +34,9 @@ SWITCH_INTERVAL = 5e-4
 
 OnEnd = Callable[[int, EpisodeView], None]
 
+GARBAGE = (20_000, 50, 100)
+"""Thresholds of the collector of garbage while an engagement runs."""
+
 
 class Composition:
     """All nodes of a simulated engagement in this process, on one executor.
@@ -61,6 +64,7 @@ class Composition:
         rclpy.init(context=self._context, args=None)
         self._executor = make_executor(context=self._context)
         self.nodes: list[Node] = []
+        self._garbage = gc.get_threshold()
         self._alarms: Alarms = SimulatedAlarms() if options.simulated else SystemAlarms(self._on_fault)
         self._stop = threading.Event()
         self._fault: BaseException | None = None
@@ -70,9 +74,11 @@ class Composition:
         except BaseException:
             self.close()
             raise
-        # What is here now stays to the end: the collector of garbage need not look at it again and again.
+        # What is here now stays to the end: the collector of garbage need not look at it again and again. And messages
+        # come and go by the thousand, nearly all without cycles.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*GARBAGE)
 
     def _on_fault(self, fault: BaseException) -> None:
         self._fault = fault
@@ -168,6 +174,7 @@ class Composition:
             node.destroy_node()
         self._executor.shutdown()
         try_shutdown(context=self._context)
+        gc.set_threshold(*self._garbage)
         gc.unfreeze()
 
 

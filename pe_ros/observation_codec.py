@@ -55,8 +55,8 @@ class ObservationWriter:
         self._sequence.form.pack_into(data, self._sequence.offset, int(reading.sequence[0]))
         TIME.pack_into(data, self._available, *((0, 0) if dropped else divmod(start + arrival, NANOSECONDS)))
         data[self._dropped] = dropped
-        data[self._values] = np.asarray(reading.values[:, 0, 0], dtype="<f4").tobytes()
-        data[self._valid] = np.asarray(reading.valid[:, 0, 0], dtype=np.bool_).tobytes()
+        data[self._values] = np.asarray(reading.values, dtype="<f4").tobytes()
+        data[self._valid] = np.asarray(reading.valid, dtype=np.bool_).tobytes()
         return bytes(data)
 
 

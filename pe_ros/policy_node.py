@@ -11,6 +11,7 @@ import json
 import sys
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -114,7 +115,7 @@ class PolicyNode(AgentLifecycleNode):
         self._triggers = Triggers(engagement, self.role, 1, xp, [self.number])
         self._decide_on = spec.policy.decide_on
         self._tick, self._horizon = engagement.world.tick, engagement.horizon
-        self._due_ticks = np.nonzero(self._triggers.schedule.due)[0]
+        self._due_ticks = np.nonzero(self._triggers.schedule.due)[0].tolist()
         self._action_latency = Parameter(engagement, *latency_of(engagement, self.role), xp, [self.agent])
         self._latency = spec.action.latency
         self._valid_for = duration_message(spec.valid_for)
@@ -273,8 +274,8 @@ class PolicyNode(AgentLifecycleNode):
         """Return the next tick at which a decision may be due; behind the horizon for never."""
         if self._decide_on is not None:
             return tick + 1
-        place = int(self._due_ticks.searchsorted(tick, side="right"))
-        return int(self._due_ticks[place]) if place < len(self._due_ticks) else self._horizon + 1
+        place = bisect_right(self._due_ticks, tick)
+        return self._due_ticks[place] if place < len(self._due_ticks) else self._horizon + 1
 
     def _complete(self, tick: int) -> bool:
         """Return whether every reading taken by a tick has been heard."""

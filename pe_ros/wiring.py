@@ -67,7 +67,10 @@ class Wiring:
 
     def _rivals(self) -> str:
         for topic in self._exclusive:
-            if self._node.count_publishers(topic) > 1:
+            # Not Node.count_publishers, which would resolve the name once more at every report.
+            with self._node.handle:
+                count = self._node.handle.get_count_publishers(topic)
+            if count > 1:
                 publishers = self._node.get_publishers_info_by_topic(topic)
                 names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in publishers)
                 if len(names) > 1:

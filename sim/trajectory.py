@@ -23,6 +23,7 @@ class TrajectoryHash:
     def __init__(self, row: int = 0) -> None:
         self._row = row
         self._sha = hashlib.sha256()
+        self._last: dict[str, tuple[Command, bytes]] = {}
 
     def state(self, simulation: Simulation) -> None:
         """Add the present state."""
@@ -31,12 +32,18 @@ class TrajectoryHash:
 
     def commands(self, commands: dict[str, Command]) -> None:
         """Add the actions in effect."""
-        for command in commands.values():
-            values = np.asarray(command.values[:, :, self._row])
-            self._sha.update(np.ascontiguousarray(values, dtype="<f4").tobytes())
-            agents = values.shape[1]
-            mode = np.zeros(agents) if command.mode is None else np.asarray(command.mode[:, self._row])
-            self._sha.update(np.ascontiguousarray(mode, dtype="i1").tobytes())
+        for role, command in commands.items():
+            last = self._last.get(role)
+            if last is None or last[0] is not command:  # one that stays in effect is the same object
+                last = self._last[role] = command, self._bytes_of(command)
+            self._sha.update(last[1])
+
+    def _bytes_of(self, command: Command) -> bytes:
+        values = np.asarray(command.values[:, :, self._row])
+        agents = values.shape[1]
+        mode = np.zeros(agents) if command.mode is None else np.asarray(command.mode[:, self._row])
+        parts = (np.ascontiguousarray(values, dtype="<f4"), np.ascontiguousarray(mode, dtype="i1"))
+        return b"".join(part.tobytes() for part in parts)
 
     def hexdigest(self) -> str:
         """Return the hash so far."""
