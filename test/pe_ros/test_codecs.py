@@ -18,6 +18,7 @@ from pe_ros.cdr import Places
 from pe_ros.conversions import duration_message, nanoseconds, time_message
 from pe_ros.msg import Action, AgentStatus, EngagementState, Observation, ObservationLayout, SensorLayout
 from pe_ros.observation_codec import ObservationReader, ObservationWriter
+from pe_ros.state_codec import StateReader
 from pe_sim.sensors.channel import Reading
 from pe_sim.timing import NEVER
 
@@ -152,3 +153,28 @@ def test_places_are_found_in_every_message_type(kind):
     assert places.fit(places.data)
     for place in places.of.values():
         assert place.offset + place.form.size <= len(places.data)
+
+
+def test_a_node_hears_of_states_that_say_something_new():
+    reader, running = StateReader(), EngagementState.PHASE_RUNNING
+
+    def heard(**changes) -> bool:
+        fields = {"engagement": "e", "engagement_sha256": "a" * 64, "episode": 3, "seed": 7, "phase": running, **changes}
+        state = EngagementState(agents=["p", "e"], alive=[True, True], rewards=[0.0, 0.0], distances=[1.0], **fields)
+        state.header.stamp.nanosec = heard.count = getattr(heard, "count", 0) + 1
+        state.elapsed.nanosec = heard.count
+        message = reader.news(serialize_message(state))
+        assert message is None or message == state
+        return message is not None
+
+    assert heard()
+    assert not heard()
+    assert heard(episode=4)
+    assert heard(episode=4, seed=8)
+    assert not heard(episode=4, seed=8)
+    assert heard(episode=4, seed=8, engagement_sha256="b" * 64)
+    assert heard(episode=4, seed=8)  # another referee spoke in between
+    ready = EngagementState.PHASE_READY
+    assert heard(phase=ready)
+    assert heard(phase=ready)  # asked again until everybody has answered
+    assert heard(outcome="capture", phase=EngagementState.PHASE_ENDED)
