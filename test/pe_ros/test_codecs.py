@@ -159,7 +159,8 @@ def test_a_node_hears_of_states_that_say_something_new():
     reader, running = StateReader(), EngagementState.PHASE_RUNNING
 
     def heard(**changes) -> bool:
-        fields = {"engagement": "e", "engagement_sha256": "a" * 64, "episode": 3, "seed": 7, "phase": running, **changes}
+        fields = {"engagement": "e", "engagement_sha256": "a" * 64, "episode": 3, "seed": 7, "phase": running}
+        fields |= changes
         state = EngagementState(agents=["p", "e"], alive=[True, True], rewards=[0.0, 0.0], distances=[1.0], **fields)
         state.header.stamp.nanosec = heard.count = getattr(heard, "count", 0) + 1
         state.elapsed.nanosec = heard.count
