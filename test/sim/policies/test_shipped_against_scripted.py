@@ -32,7 +32,7 @@ def test_the_team_is_faster_than_every_scripted_one():
     rate, time = flown("kinematic_team_3v1", "policies/kinematic_team_3v1_pursuer", 300)
     scripted = [flown("kinematic_team_3v1", f"guidance/{law}", 300)[1] for law in LAWS]
     assert rate >= 0.95
-    assert time < min(scripted)
+    assert time <= 0.9 * min(scripted)
 
 
 def test_the_grid_pursuer_is_near_the_value_of_the_game():
