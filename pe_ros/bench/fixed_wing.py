@@ -45,7 +45,8 @@ def real_time(engagement: Path, *, quick: bool = False) -> list[Figure]:
         run.run()
         elapsed = run.referee.view.elapsed
         roles = run.engagement.roles.values()
-        due = sum(role.count * role.trigger.count(run.referee.view.elapsed) for role in roles)
+        # At the instant at which it ends nobody decides any more.
+        due = sum(role.count * role.trigger.count(run.referee.view.elapsed - 1) for role in roles)
     finally:
         run.close()
     note = f"{engagement.stem}, one process, {duration:g} s"

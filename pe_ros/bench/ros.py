@@ -134,7 +134,8 @@ def _on_time(engagement: Path, duration: float) -> Figure:
         run.sim.on_command = heard
         run.run()
         roles = run.engagement.roles.values()
-        due = sum(role.count * role.trigger.count(run.referee.view.elapsed) for role in roles)
+        # At the instant at which it ends nobody decides any more.
+        due = sum(role.count * role.trigger.count(run.referee.view.elapsed - 1) for role in roles)
     finally:
         run.close()
     return Figure(
