@@ -18,6 +18,22 @@ env_app = typer.Typer(help="Check environments for classic mistakes.", no_args_i
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or the name of a shipped one.")]
 
 
+@engagement_app.command(name="list")
+def list_shipped() -> None:
+    """List the engagements that come with the package, each with its world and what it is."""
+    from rich.table import Table
+
+    from pe_sim.shared_files import shipped_engagements
+    from pe_sim.yaml_reader import read_yaml
+
+    table = Table("name", "world", "what it is")
+    with errors_for_people():
+        for name, path in shipped_engagements().items():
+            data = read_yaml(path)
+            table.add_row(name, str(data["world"]["backend"]), str(data.get("description", "")))
+    Console().print(table)
+
+
 @engagement_app.command()
 def show(
     file: File, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pe_sim.engagement import load
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "engagements"
 GRID = str(CONFIG / "grid_1v1.yaml")
@@ -80,3 +83,10 @@ def test_every_command_has_help():
     for command in ((), ("engage",), ("rollout",), ("bag",), ("bag", "info"), ("engagement", "show"), ("env", "check")):
         assert "Usage" in pe_ros(*command, "--help").stdout
     assert pe_ros("--version").stdout.startswith("pe-ros ")
+
+
+def test_shipped_engagements_are_listed():
+    shown = pe_ros("engagement", "list", env=os.environ | {"COLUMNS": "200"}).stdout
+    for path in CONFIG.glob("*.yaml"):
+        assert path.stem in shown
+        assert load(path).description in shown
