@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from rich.table import Table
 
 from pe_ros.cli_errors import errors_for_people
 from pe_sim.errors import PeError
+from pe_sim.schema import nearest
 from pe_sim.shared_files import engagement_file
 
 if TYPE_CHECKING:
@@ -182,12 +183,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         from pe_sim.evaluation.evaluate import evaluate as measure
 
         changes = parse_changes(set_keys)
-        for pair in policy or []:
-            role, equals, use = pair.partition("=")
-            if not equals:
-                raise PeError("--policy", "must be ROLE=POLICY", pair)
-            changes[f"roles.{role}.policy.use"] = use
-            changes.setdefault(f"roles.{role}.policy.parameters", {})
+        changes = _flown(policy or [], load(engagement_file(file), changes or None).roles) | changes
         engagement = load(engagement_file(file), changes or None)
         console = Console()
         if elo is not None:
@@ -236,6 +232,19 @@ def _print_standings(standings: Standings, console: Console) -> None:
         for name, rating, mean in zip(names, standings.ratings[team], means, strict=True):
             table.add_row(name, f"{rating:.0f}", f"{mean:.1%}")
         console.print(table)
+
+
+def _flown(pairs: list[str], roles: Iterable[str]) -> dict[str, Any]:
+    """Return the changes of an engagement that pairs ROLE=POLICY mean."""
+    changes: dict[str, Any] = {}
+    for pair in pairs:
+        role, equals, use = pair.partition("=")
+        if not equals:
+            raise PeError("--policy", "must be ROLE=POLICY", pair)
+        if role not in roles:
+            raise PeError("--policy", "names no role of the engagement", role, nearest(role, roles))
+        changes |= {f"roles.{role}.policy.use": use, f"roles.{role}.policy.parameters": {}}
+    return changes
 
 
 def _print(result: Evaluation, console: Console) -> None:

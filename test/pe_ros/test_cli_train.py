@@ -141,3 +141,9 @@ def test_a_training_against_pools_shows_its_ratings_and_they_can_be_had_by_a_tou
     refused = run("evaluate", "grid_1v1", "--elo", tmp_path)
     assert refused.exit_code == 2
     assert "tells of no pools" in refused.output
+
+
+def test_evaluate_names_a_role_that_there_is_not(capsys):
+    done = CliRunner().invoke(app, ["evaluate", "grid_1v1", "--policy", "pursuit=guidance/random"])
+    assert done.exit_code == 2
+    assert "names no role of the engagement (got 'pursuit'); did you mean 'pursuer'?" in " ".join(done.output.split())
