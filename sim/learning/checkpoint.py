@@ -37,12 +37,15 @@ class _PlainData(pickle.Unpickler):
 def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write a checkpoint whole; what was there stays until the new one is on the disk.
 
+    Its directory is made if need be.
+
     Raises:
         PeError: if it cannot be written, e.g. because the disk is full.
     """
     data = pickle.dumps(state, protocol=5)
     head = MAGIC + hashlib.sha256(data).hexdigest().encode() + b"\n"
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, head + data)
     except OSError as fault:
         kept = "the one before is kept" if path.exists() else "there is none before it"

@@ -226,7 +226,6 @@ class Agent(ABC):
             PeError: if it cannot be written.
         """
         path = Path(model_path or ".") / model_name
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_checkpoint(path, self.state())
         return path
 

@@ -54,16 +54,7 @@ class Learner(ABC):
         Raises:
             PeError: if the loss is not finite.
         """
-        value, optimiser = float(loss.detach()), self.optimisers[name]
-        if not np.isfinite(value):
-            raise PeError(f"loss of {name}", "is not finite: the training has diverged", value, "lower learning_rate")
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        bound = getattr(self.config, "grad_clip_norm", None)
-        if bound and getattr(self.config, "use_grad_clip", True):
-            nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], float(bound))
-        optimiser.step()
-        return value
+        return step_of(self.optimisers[name], name, loss, self.config)
 
     def target(self, rewards: Any, terminals: Any, following: Tensor) -> Tensor:
         """Return r + gamma * what follows, (R,); nothing follows a terminal state."""
@@ -98,3 +89,21 @@ def numbers(values: Any) -> Tensor:
 def rows(values: Any) -> Tensor:
     """Return an array (R, ...) as a float32 tensor (R, K)."""
     return numbers(np.asarray(values).reshape(len(values), -1))
+
+
+def step_of(optimiser: torch.optim.Optimizer, name: str, loss: Tensor, config: Namespace) -> float:
+    """Take one step of an optimiser, its gradient bounded as the settings say, and return the loss.
+
+    Raises:
+        PeError: if the loss is not finite; no weight has changed then.
+    """
+    value = float(loss.detach())
+    if not np.isfinite(value):
+        raise PeError(f"loss of {name}", "is not finite: the training has diverged", value, "lower learning_rate")
+    optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    bound = getattr(config, "grad_clip_norm", None)
+    if bound and getattr(config, "use_grad_clip", True):
+        nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], float(bound))
+    optimiser.step()
+    return value

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pe_sim.errors import PeError
 from pe_sim.learning.agents.callbacks import BaseCallback
+from pe_sim.learning.agents.learner import step_of
 from pe_sim.learning.agents.marl_batches import JointBatches
 from pe_sim.learning.agents.marl_env import Info
 from pe_sim.learning.agents.marl_grouping import groups, require_alike
@@ -166,16 +166,7 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
         Raises:
             PeError: if the loss is not finite.
         """
-        value, optimiser = float(loss.detach()), self.optimisers[name]
-        if not np.isfinite(value):
-            raise PeError(f"loss of {name}", "is not finite: the training has diverged", value, "lower learning_rate")
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        bound = getattr(self.config, "grad_clip_norm", None)
-        if bound and getattr(self.config, "use_grad_clip", True):
-            nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], float(bound))
-        optimiser.step()
-        return value
+        return step_of(self.optimisers[name], name, loss, self.config)
 
     def learn_from(self, sample: dict[str, Any]) -> dict[str, float]:
         """Learn from one sample, between the callback's two calls; return metrics and what the callback adds."""

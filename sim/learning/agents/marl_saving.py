@@ -62,7 +62,6 @@ class SavedAgents:
             PeError: if it cannot be written.
         """
         path = Path(model_path or ".") / model_name
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_checkpoint(path, self.state())
         return path
 

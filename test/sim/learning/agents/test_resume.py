@@ -160,3 +160,10 @@ def test_an_environment_that_does_not_come_back_is_named(tmp_path):
     path = one.save_model("model.bin", tmp_path)
     with pytest.raises(PeError, match="environment 0: does not come back"):
         online(DDPGAgent, many(Elsewhere, 2)).load_model(path)
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    agent = PPOAgent(on_policy_settings(), many(Line, 1))
+    (tmp_path / "file").write_text("no directory")
+    with pytest.raises(PeError, match="cannot be written"):
+        agent.save_model("agent.bin", tmp_path / "file")
