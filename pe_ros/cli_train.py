@@ -236,15 +236,17 @@ def _print_standings(standings: Standings, console: Console) -> None:
 
 def _flown(pairs: list[str], roles: Iterable[str]) -> dict[str, Any]:
     """Return the changes of an engagement that pairs ROLE=POLICY mean."""
-    changes: dict[str, Any] = {}
+    from pe_sim.engagement import policy_changes
+
+    uses: dict[str, str] = {}
     for pair in pairs:
         role, equals, use = pair.partition("=")
         if not equals:
             raise PeError("--policy", "must be ROLE=POLICY", pair)
         if role not in roles:
             raise PeError("--policy", "names no role of the engagement", role, nearest(role, roles))
-        changes |= {f"roles.{role}.policy.use": use, f"roles.{role}.policy.parameters": {}}
-    return changes
+        uses[role] = use
+    return policy_changes(uses)
 
 
 def _print(result: Evaluation, console: Console) -> None:

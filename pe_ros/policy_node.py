@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
 from pe_ros.alarms import SimulatedAlarms
 from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
+from pe_ros.inference_thread import InferenceThread
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
 from pe_ros.observation_codec import ObservationReader
 from pe_ros.run_node import run
@@ -32,52 +32,11 @@ from pe_sim.arrays import namespace
 from pe_sim.draws import Parameter, latency_of
 from pe_sim.errors import RosError
 from pe_sim.perception import Perception, Triggers
+from pe_sim.policies.base import Views
 from pe_sim.policies.loader import load_policy
 from pe_sim.sensors.channel import layout_sha256
-from pe_sim.sensors.inbox import Inbox, SensorView
+from pe_sim.sensors.inbox import Inbox
 from pe_sim.timing import NANOSECONDS, ceil_tick, seconds
-
-Views = dict[str, SensorView]
-
-
-class InferenceThread:
-    """Runs decisions one after another; a decision that comes while one runs replaces the one that waits."""
-
-    def __init__(self, decide: Callable[[int, int, Views], None], on_missed: Callable[[], None]) -> None:
-        self._decide = decide
-        self._on_missed = on_missed
-        self._wake = threading.Condition()
-        self._waiting: tuple[int, int, Views] | None = None
-        self._open = True
-        self._thread = threading.Thread(target=self._run, name="inference", daemon=True)
-        self._thread.start()
-
-    def put(self, episode: int, instant: int, views: Views) -> None:
-        """Ask for a decision."""
-        with self._wake:
-            if self._waiting is not None:
-                self._on_missed()
-            self._waiting = (episode, instant, views)
-            self._wake.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._wake:
-                while self._open and self._waiting is None:
-                    self._wake.wait()
-                if not self._open:
-                    return
-                job, self._waiting = self._waiting, None
-            assert job is not None
-            self._decide(*job)
-
-    def close(self) -> None:
-        """End after the decision under way."""
-        with self._wake:
-            self._open = False
-            self._wake.notify()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=2.0)
 
 
 class PolicyNode(AgentLifecycleNode):

@@ -227,20 +227,14 @@ class SimNode(Node):
 
     def _is_unsound(self, agent: str, message: ActionRecord) -> bool:
         """Whether a command cannot be carried out: no gate lets one through, but anybody can publish. Said once."""
-        action, values = self._role_of(agent)[0].action, message.values
-        sound = len(values) == action.size and bool(np.isfinite(values).all())
-        if sound and action.discrete:
-            sound = 0 <= values[0] < action.choices and float(values[0]).is_integer()
-        if sound:
-            return False
-        if agent not in self._unsound:
+        rule = self._role_of(agent)[0].action.fault(message.values)
+        if rule and agent not in self._unsound:
             self._unsound.add(agent)
-            wanted = f"one of 0 to {action.choices - 1}" if action.discrete else f"{action.size} finite values"
+            topic = self.resolve_topic_name(topics.command(agent))
             logger(self).error(
-                f"{self.resolve_topic_name(topics.command(agent))}: {values.tolist()[:8]} is no command of {agent}, "
-                f"which takes {wanted}; such commands are ignored"
+                f"{topic}: {message.values.tolist()[:8]} is no command of {agent}: {rule}; such commands are ignored"
             )
-        return True
+        return bool(rule)
 
     def _role_of(self, agent: str) -> tuple[RoleRuntime, int]:
         role, _, number = agent.rpartition("_")

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,16 @@ class ActionSpec:
     def discrete(self) -> bool:
         """Whether the action is one index out of ``choices``."""
         return self.choices > 0
+
+    def fault(self, values: NDArray[Any]) -> str:
+        """Return why values cannot be carried out, for whoever gave them; '' where they can."""
+        if values.shape != (self.size,):
+            return f"needs {self.size} value{'s' * (self.size > 1)} ({', '.join(self.names)})"
+        if not np.isfinite(values).all():
+            return "must be finite"
+        if self.discrete and not (values[0] == int(values[0]) and 0 <= values[0] < self.choices):
+            return f"must be one of 0 to {self.choices - 1}"
+        return ""
 
 
 def continuous(kind: str, limits: dict[str, tuple[str, float, float]], frame: str = "world") -> ActionSpec:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -187,6 +188,22 @@ def override(data: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
                 raise EngagementError(path, "cannot be set: a part of the path is not a section", key)
         section[last] = value
     return out
+
+
+def policy_changes(
+    uses: Mapping[str, str | Path], parameters: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return the changes that let other policies decide for some roles.
+
+    Args:
+        uses: role -> policy.
+        parameters: role -> its parameters; default none: those of the policy before go with it.
+    """
+    changes: dict[str, Any] = {}
+    for role, use in uses.items():
+        changes[f"roles.{role}.policy.use"] = str(use)
+        changes[f"roles.{role}.policy.parameters"] = (parameters or {}).get(role, {})
+    return changes
 
 
 def load(path: str | Path, changes: dict[str, Any] | None = None) -> Engagement:

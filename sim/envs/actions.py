@@ -34,13 +34,10 @@ def checked_values(agent: str, spec: ActionSpec, action: Any) -> NDArray[np.floa
         values = np.asarray(action, dtype=np.float64)
     except (TypeError, ValueError) as fault:
         raise ActionError(agent, "an action must be a number or an array of numbers", action) from fault
-    if values.size != spec.size or values.ndim > 1:
-        raise ActionError(agent, f"needs {spec.size} value{'s' * (spec.size > 1)} ({', '.join(spec.names)})", action)
-    values = values.reshape(-1)
-    if not np.isfinite(values).all():
-        raise ActionError(agent, "must be finite", action)
-    if spec.discrete and not (values[0] == int(values[0]) and 0 <= values[0] < spec.choices):
-        raise ActionError(agent, f"must be one of 0 to {spec.choices - 1}", action)
+    values = values.reshape(-1) if values.ndim == 0 else values
+    rule = spec.fault(values)
+    if rule:
+        raise ActionError(agent, rule, action)
     if (np.abs(values) > np.finfo(np.float32).max).any():
         raise ActionError(agent, "must fit 32 bits", action)
     return values.astype(np.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pe_sim.engagement import Engagement, override, parse
+from pe_sim.engagement import Engagement, override, parse, policy_changes
 from pe_sim.errors import PeError
 from pe_sim.evaluation.exact_game import best_response, solve_exactly, start_states
 from pe_sim.evaluation.grid_policy import exact_figures, game_of, observations
@@ -122,11 +122,7 @@ class GameTrainer:
 
     def flown_by(self, paths: dict[str, Path]) -> Engagement:
         """Return the engagement with the bundles of some roles in place of the file's policies."""
-        changes: dict[str, Any] = {}
-        for role, path in paths.items():
-            changes[f"roles.{role}.policy.use"] = str(path)
-            changes[f"roles.{role}.policy.parameters"] = {}
-        return parse(override(self.engagement.resolved(), changes))
+        return parse(override(self.engagement.resolved(), policy_changes(paths)))
 
     def write_bundles(self, evaluation: dict[str, Any] | None = None) -> dict[str, Bundle]:
         """Write the bundle into ``<directory>/<role>`` and return it; with an evaluation, the exact figures too."""

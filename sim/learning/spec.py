@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from pe_sim.engagement import Engagement, load, override, parse
+from pe_sim.engagement import Engagement, load, override, parse, policy_changes
 from pe_sim.errors import EngagementError
 from pe_sim.learning.opponents_spec import OpponentSpec
 from pe_sim.learning.warm_start_spec import WarmStartSpec
@@ -120,13 +120,11 @@ class TrainingSpec(Strict):
             EngagementError: if it cannot be used, or lacks a role that is to learn.
         """
         engagement = load(directory / self.engagement, self.changes or None)
-        changes: dict[str, Any] = {}
-        for name, section in engagement.roles.items():
-            opponent = self.opponents.get(section.team)
-            if opponent is not None and opponent.use:
-                changes[f"roles.{name}.policy.use"] = opponent.use
-                changes[f"roles.{name}.policy.parameters"] = opponent.parameters
-        if changes:
+        others = {name: self.opponents.get(section.team) for name, section in engagement.roles.items()}
+        named = {name: opponent for name, opponent in others.items() if opponent is not None and opponent.use}
+        if named:
+            parameters = {name: opponent.parameters for name, opponent in named.items()}
+            changes = policy_changes({name: str(opponent.use) for name, opponent in named.items()}, parameters)
             engagement = parse(override(engagement.resolved(), changes))
         for role in self.roles:
             if role not in engagement.roles:

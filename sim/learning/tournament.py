@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pe_sim.engagement import Engagement, override, parse
+from pe_sim.engagement import Engagement, override, parse, policy_changes
 from pe_sim.errors import PeError
 from pe_sim.evaluation.evaluate import evaluate
 from pe_sim.learning.elo import fitted
@@ -143,8 +143,5 @@ def tournament(
 
 
 def _seats(member: Member, deterministic: bool) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
-    for role, use in member.uses.items():
-        changes[f"roles.{role}.policy.use"] = use
-        changes[f"roles.{role}.policy.parameters"] = {"deterministic": deterministic} if member.hashes else {}
-    return changes
+    parameters = {"deterministic": deterministic} if member.hashes else {}
+    return policy_changes(member.uses, dict.fromkeys(member.uses, parameters))

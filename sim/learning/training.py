@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_sim.engagement import Engagement, override, parse
+from pe_sim.engagement import Engagement, override, parse, policy_changes
 from pe_sim.learning.spec import TrainingSpec
 from pe_sim.policies.bundle import Bundle
 
@@ -117,8 +117,4 @@ class Training(ABC):
 
     def flown_by(self, paths: dict[str, Path]) -> Engagement:
         """Return the engagement with the bundles of some roles in place of the file's policies."""
-        changes: dict[str, Any] = {}
-        for role, path in paths.items():
-            changes[f"roles.{role}.policy.use"] = str(path)
-            changes[f"roles.{role}.policy.parameters"] = {}
-        return parse(override(self.engagement.resolved(), changes))
+        return parse(override(self.engagement.resolved(), policy_changes(paths)))

@@ -50,11 +50,11 @@ def test_what_took_effect_is_the_decision_taken_a_latency_before(ros_domain, lat
 @pytest.mark.parametrize(
     ("file", "values", "told"),
     [
-        ("kinematic_3v1", [1.0], "takes 4 finite values"),
-        ("kinematic_3v1", [float("nan")] * 4, "takes 4 finite values"),
-        ("kinematic_3v1", [1.0] * 9, "takes 4 finite values"),
-        ("grid_1v1", [99.0], "takes one of 0 to "),
-        ("grid_1v1", [0.5], "takes one of 0 to "),
+        ("kinematic_3v1", [1.0], "needs 4 values (x, y, z, yaw_rate)"),
+        ("kinematic_3v1", [float("nan")] * 4, "must be finite"),
+        ("kinematic_3v1", [1.0] * 9, "needs 4 values (x, y, z, yaw_rate)"),
+        ("grid_1v1", [99.0], "must be one of 0 to "),
+        ("grid_1v1", [0.5], "must be one of 0 to "),
     ],
 )
 def test_a_command_that_no_gate_would_let_through_is_ignored_and_told(ros_domain, capfd, file, values, told):
