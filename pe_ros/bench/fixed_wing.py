@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
+from pe_ros.bench.on_time import OnTime
 from pe_ros.composition import Composition
 from pe_ros.discovery import use_profile
 from pe_ros.referee_node import EpisodeView
@@ -31,27 +31,15 @@ def real_time(engagement: Path, *, quick: bool = False) -> list[Figure]:
     run = Composition(
         Options(str(engagement), pace="realtime", overrides=json.dumps({"rules.time_limit": duration})), on_end=ended
     )
-    periods = {
-        f"{name}_{i}": role.trigger.period for name, role in run.engagement.roles.items() for i in range(role.count)
-    }
-    on_time = 0
-
-    def heard(agent: str, record: Any) -> None:
-        nonlocal on_time
-        on_time += time.time_ns() - record.stamp <= periods[agent]
-
     try:
-        run.sim.on_command = heard
+        on_time = OnTime(run)
         run.run()
-        elapsed = run.referee.view.elapsed
-        roles = run.engagement.roles.values()
-        # At the instant at which it ends nobody decides any more.
-        due = sum(role.count * role.trigger.count(run.referee.view.elapsed - 1) for role in roles)
+        elapsed, share = run.referee.view.elapsed, on_time.share()
     finally:
         run.close()
     note = f"{engagement.stem}, one process, {duration:g} s"
     return [
-        Figure("real time on ROS, decisions on time", 100.0 * on_time / due, "%", goal=100.0, note=note),
+        Figure("real time on ROS, decisions on time", share, "%", goal=100.0, note=note),
         Figure(
             "real time on ROS, factor", elapsed / took, "x real time", goal=0.995,
             note=f"{note}; engagement time over wall time, from time zero to the word that it has ended",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pe_ros.bench import engagements
+from pe_ros.bench.on_time import OnTime
 from pe_ros.bench.relay import relay_latencies
 from pe_ros.composition import Composition
 from pe_ros.discovery import use_profile
@@ -122,24 +123,14 @@ def _lockstep(engagement: Path) -> Figure:
 def _on_time(engagement: Path, duration: float) -> Figure:
     """Share of due decisions whose command reached the world before the next was due."""
     run = _compose(engagement, engagements.ten_agents(duration), "realtime")
-    on_time = 0
-    period = 1_000_000_000 // 50
-
-    def heard(agent: str, record: Any) -> None:
-        nonlocal on_time
-        del agent
-        on_time += time.time_ns() - record.stamp <= period
-
     try:
-        run.sim.on_command = heard
+        on_time = OnTime(run)
         run.run()
-        roles = run.engagement.roles.values()
-        # At the instant at which it ends nobody decides any more.
-        due = sum(role.count * role.trigger.count(run.referee.view.elapsed - 1) for role in roles)
+        share = on_time.share()
     finally:
         run.close()
     return Figure(
-        "ten agents at 50 Hz, decisions on time", 100.0 * on_time / due, "%", goal=99.5,
+        "ten agents at 50 Hz, decisions on time", share, "%", goal=99.5,
         note=f"one process, {duration:g} s; in the world's hands before the next decision is due",
     )  # fmt: skip
 
