@@ -58,6 +58,19 @@ def test_every_engagement_is_flown_by_one_worker(batch, workers, processes):
         simulation.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux binds processes to cores")
+@pytest.mark.parametrize("spare", [0, 1])
+def test_as_many_workers_as_cores_have_one_each_and_others_go_where_they_like(spare):
+    cores = os.sched_getaffinity(0)
+    simulation = pooled(len(cores) + spare, len(cores) + spare)
+    try:
+        theirs = [os.sched_getaffinity(pid) for pid in pids(simulation)]
+    finally:
+        simulation.close()
+    each_its_own = [{core} for core in sorted(cores)]
+    assert theirs == (each_its_own if not spare else [cores] * len(theirs))
+
+
 def test_closing_ends_the_workers_and_can_be_done_twice():
     simulation = pooled()
     workers = pids(simulation)
