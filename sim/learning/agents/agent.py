@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from pe_sim.errors import PeError
 from pe_sim.learning.agents.action_scale import ActionScale
 from pe_sim.learning.agents.callbacks import BaseCallback
+from pe_sim.learning.agents.core import Core
 from pe_sim.learning.agents.settings import setting
 from pe_sim.learning.agents.vector_env import Infos, VecEnv
 from pe_sim.learning.agents.video import EpisodeRecorder, write_video
-from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
 from pe_sim.learning.networks import plain, tensors
 from pe_sim.learning.normaliser import RunningNormaliser
 from pe_sim.learning.requirement import require_torch
 
 
-class Agent(ABC):
+class Agent(Core[VecEnv]):
     """Base of all agents; an algorithm builds networks and a learner in :meth:`_build_policy`.
 
     Built without environments, from spaces, it only infers.
@@ -52,7 +52,6 @@ class Agent(ABC):
     """
 
     learner: Any
-    memory: Any
 
     def __init__(
         self,
@@ -94,16 +93,6 @@ class Agent(ABC):
     @abstractmethod
     def _build_policy(self) -> Any:
         """Return the networks and set :attr:`learner`."""
-
-    def _training_envs(self) -> VecEnv:
-        """Return the training environments.
-
-        Raises:
-            ValueError: if there are none.
-        """
-        if self.train_envs is None:
-            raise ValueError("this agent was built without envs: it only infers")
-        return self.train_envs
 
     def _process_observation(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """Return observations scaled by the running statistics, if so configured."""
@@ -203,71 +192,17 @@ class Agent(ABC):
             video=self.best_episode_video,
         )
 
-    @property
-    def _trains(self) -> bool:
-        """Whether there is something to train with: environments and a memory."""
-        return self.train_envs is not None and self.memory is not None
-
     def state(self) -> dict[str, Any]:
         """Return everything needed to go on to the same bits, as plain data."""
         return {
-            "agent": type(self).__name__, "policy": plain(self.policy.state_dict()),
-            "learner": plain(self.learner.state()), "obs_rms": self.obs_rms.state(), "ret_rms": self.ret_rms.state(),
-            "returns": self.returns.copy(), "step": self.current_step, "episodes": self.current_episode.copy(),
-            "generator": self.generator.get_state().numpy().copy(),
-            "memory": self.memory.state() if self._trains else None,
-            "envs": self.train_envs.state() if self.train_envs is not None else None,
+            **super().state(), "learner": plain(self.learner.state()), "obs_rms": self.obs_rms.state(),
+            "ret_rms": self.ret_rms.state(), "returns": self.returns.copy(),
         }
 
-    def save_model(self, model_name: str, model_path: str | Path | None = None) -> Path:
-        """Write :meth:`state` to ``model_path``/``model_name``: whole or not at all.
-
-        Raises:
-            PeError: if it cannot be written.
-        """
-        path = Path(model_path or ".") / model_name
-        write_checkpoint(path, self.state())
-        return path
-
-    def load_model(self, path: str | Path, model: str | None = None) -> None:
-        """Read what :meth:`save_model` wrote; ``model`` is its name where ``path`` is the directory.
-
-        With environments the training goes on to the same bits as if it had not stopped; without, the agent infers.
-
-        Raises:
-            PeError: if it is missing, damaged, of another agent, or of another number of environments; the agent is as
-                it was, but for environments that do not come back to where they were.
-        """
-        file = Path(path) / model if model else Path(path)
-        state = read_checkpoint(file)
-        try:
-            self._require_fit(file, state)
-            self._restore(state)
-        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as fault:
-            raise PeError(str(file), f"is no checkpoint of this agent: {fault}") from fault
-
-    def _require_fit(self, file: Path, state: dict[str, Any]) -> None:
-        """Refuse a state of another agent before anything is changed."""
-        if state["agent"] != type(self).__name__:
-            raise PeError(str(file), f"is of a {state['agent']}", cure=f"this agent is a {type(self).__name__}")
-        mine = {name: tuple(values.shape) for name, values in self.policy.state_dict().items()}
-        kept = {name: np.shape(values) for name, values in state["policy"].items()}
-        if mine != kept:
-            differing = sorted(name for name in mine.keys() | kept.keys() if mine.get(name) != kept.get(name))
-            name = differing[0]
-            raise PeError(f"{file}: {name}", f"has the shape {kept.get(name)}, this agent's has {mine.get(name)}")
-        if self._trains and state["memory"] is not None and len(state["returns"]) != self.n_envs:
-            cure = "give as many, or build the agent from spaces, without envs, to infer"
-            raise PeError(str(file), f"is of a training in {len(state['returns'])} environments", self.n_envs, cure)
-
     def _restore(self, state: dict[str, Any]) -> None:
-        if self.train_envs is not None and self._trains and state["memory"] is not None:
-            self.train_envs.restore(state["envs"])
-            self.memory.restore(state["memory"])
-            self.returns, self.current_episode = state["returns"].copy(), state["episodes"].copy()
-        self.policy.load_state_dict(tensors(state["policy"]))
+        super()._restore(state)
+        if self._goes_on_from(state):
+            self.returns = state["returns"].copy()
         self.learner.restore(tensors(state["learner"]))
         self.obs_rms.restore(state["obs_rms"])
         self.ret_rms.restore(state["ret_rms"])
-        self.current_step = int(state["step"])
-        self.generator.set_state(torch.tensor(state["generator"]))

@@ -58,7 +58,6 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
     """
 
     needs_state: ClassVar[bool] = False
-    memory: Any
 
     def __init__(  # noqa: PLR0917 - XuanCe's signature
         self,
@@ -175,16 +174,6 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
         self.iterations += 1
         info.update(self.callback.on_update_end(self.iterations, policy=self.policy, info=info, **sample) or {})
         return info
-
-    def training_envs(self) -> VecMultiAgentEnv:
-        """Return the training environments.
-
-        Raises:
-            ValueError: if there are none.
-        """
-        if self.train_envs is None:
-            raise ValueError("these agents were built without envs: they only infer")
-        return self.train_envs
 
     def require_memory(self, envs: VecMultiAgentEnv) -> None:
         """Refuse environments whose steps the memory cannot hold.

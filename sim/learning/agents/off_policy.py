@@ -139,7 +139,7 @@ class OffPolicyAgent(Agent):
         :meth:`train_epochs` is called once for every training_frequency environment steps after start_training, several
         times a step where there are more environments than that.
         """
-        envs, info = self._training_envs(), {}
+        envs, info = self.training_envs(), {}
         assert self.memory is not None
         for _ in range(train_steps):
             raw = envs.buf_obs.copy()

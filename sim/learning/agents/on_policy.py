@@ -101,7 +101,7 @@ class OnPolicyAgent(Agent):
 
     def train(self, train_steps: int) -> dict[str, Any]:
         """Step all environments ``train_steps`` times; learn whenever the memory is full; return its last metrics."""
-        envs, info = self._training_envs(), {}
+        envs, info = self.training_envs(), {}
         for _ in range(train_steps):
             raw = envs.buf_obs.copy()
             self.obs_rms.update(raw.reshape(self.n_envs, -1))
