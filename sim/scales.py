@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
+from pe_sim import registry
 from pe_sim.timing import seconds
 
 if TYPE_CHECKING:
@@ -39,12 +40,16 @@ def _longest(engagement: Engagement) -> float:
 
 def _fastest(engagement: Engagement, role: str) -> float:
     dynamics, world = engagement.roles[role].dynamics, engagement.world
+    top_speed = getattr(registry.lookup("pe_sim.dynamics", dynamics.model), "top_speed", None)
+    if top_speed is not None:
+        return float(top_speed(dynamics))
+    if world.backend == "grid":
+        mover: Any = dynamics
+        return float(mover.steps) * math.hypot(1.0, 1.0 if mover.moves == 8 else 0.0) / seconds(world.tick)
     speed = getattr(dynamics, "max_speed", None)
     if speed is not None:
         return float(speed)
-    if world.backend == "grid":
-        return math.hypot(1.0, 1.0) / seconds(world.tick)
     raise PydanticCustomError(
-        "normalise", "rules.rewards.normalise: {model} of role {role} has no max_speed to normalise by",
+        "normalise", "rules.rewards.normalise: {model} of role {role} has no greatest speed to normalise by",
         {"model": dynamics.model, "role": role},
     )

@@ -133,6 +133,28 @@ def test_normalised_terms_lie_between_nought_and_one() -> None:
         parse(TEMPLATE)
 
 
+@pytest.mark.parametrize(
+    ("base", "dynamics", "fastest"),
+    [
+        (plane_file, {"model": "dubins_car", "speed": 6, "max_turn_rate": 1}, (0, 6)),
+        (plane_file, {"model": "unicycle", "max_speed": 3, "min_speed": -6, "max_turn_rate": 1}, (-6, 0)),
+        (grid_file, {"moves": 4, "steps": 3}, (30, 0)),
+        (grid_file, {"moves": 8, "steps": 2}, (20, 20)),
+    ],
+)
+def test_squared_speeds_are_divided_by_that_of_the_fastest_a_model_ever_is(
+    base: Any, dynamics: dict[str, Any], fastest: tuple[float, float]
+) -> None:
+    def with_dynamics() -> Any:
+        data = base()
+        data["roles"]["evader"]["dynamics"] = {**({} if base is plane_file else {"model": "grid_mover"}), **dynamics}
+        return data
+
+    terms = [term("speed_squared", "evaders", 1)]
+    got = rewards_of(terms, FAR, [(0, 0), fastest], base=with_dynamics, normalise=True)
+    assert got == pytest.approx([0.0, 1.0])
+
+
 TEMPLATE: dict[str, Any] = {
     "engagement": "line",
     "world": {"backend": "template", "tick": 0.1},
