@@ -104,11 +104,13 @@ def quantity(unit: str) -> Any:
     return Annotated[float, _number(unit), _schema(unit), Field(json_schema_extra={"unit": unit})]
 
 
-def _show_time(value: int) -> str:
+def show_time(value: int) -> str:
+    """Return a duration [ns] as the file would say it."""
     return f"{Decimal(value) / NANOSECONDS:f} s"
 
 
-def _show_rate(value: Fraction) -> str:
+def show_rate(value: Fraction) -> str:
+    """Return a rate [Hz] as the file would say it."""
     return f"{value} Hz"
 
 
@@ -137,10 +139,10 @@ AngularRate = quantity("rad/s")
 Mass = quantity("kg")
 Ratio = quantity("dimensionless")
 
-Duration = Annotated[int, BeforeValidator(_parse_time), PlainSerializer(_show_time), _schema("s")]
+Duration = Annotated[int, BeforeValidator(_parse_time), PlainSerializer(show_time), _schema("s")]
 """A duration: seconds or text in the file, integer nanoseconds in memory."""
 
-Rate = Annotated[Fraction, BeforeValidator(_parse_rate), PlainSerializer(_show_rate), _schema("Hz")]
+Rate = Annotated[Fraction, BeforeValidator(_parse_rate), PlainSerializer(show_rate), _schema("Hz")]
 """A rate: Hertz or text in the file, an exact fraction in memory."""
 
 Probability = Annotated[float, _number("dimensionless"), Field(ge=0.0, le=1.0)]

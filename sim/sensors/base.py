@@ -190,7 +190,7 @@ class Sensor(ABC):
     def false_values(self, draws: Array) -> Array:
         """Return what false detections show, float64 (F, ...), from uniform draws of the same shape.
 
-        Only asked of kinds that have an order to hide identities with.
+        A kind that does not say has none: a file that asks for false alarms of it is refused.
         """
         raise NotImplementedError
 
@@ -227,6 +227,11 @@ class Sensor(ABC):
             for i in range(engagement.roles[role].count):
                 target_indices(engagement, role, i, spec.targets, f"{path}.targets")
             _check_identity(spec, cls.orders, path)
+            if spec.false_alarms is not None and cls.false_values is Sensor.false_values:
+                raise PydanticCustomError(
+                    "false_alarms", "{path}.false_alarms: a sensor of kind {kind} does not tell what one would show",
+                    {"path": path, "kind": spec.kind},
+                )
             if spec.occlusion and not getattr(engagement.world, "obstacles", ()):
                 raise PydanticCustomError(
                     "occlusion", "{path}.occlusion: world.obstacles is empty: there is nothing to hide behind",

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from pe_sim import registry, streams
 from pe_sim.arrays import Array
-from pe_sim.quantities import Length, Probability
+from pe_sim.quantities import Length, Probability, show_rate, show_time
 from pe_sim.schema import nearest
 from pe_sim.sensors.ahead import Ahead, put_rows
 from pe_sim.sensors.base import Measured, Quantity, Sensor, SensorSpec, check_noise
@@ -75,12 +75,12 @@ class SharedTracks(Sensor):
         spec, path = engagement.roles[role].sensors[sensor], f"roles.{role}.sensors.{sensor}"
         assert isinstance(spec, SharedTracksSpec)
         check_noise(spec, cls.quantities, path)
-        for number in range(engagement.roles[role].count):
-            target_indices(engagement, role, number, "teammates", path)
+        numbers = range(engagement.roles[role].count)
+        mates = {i for number in numbers for i in target_indices(engagement, role, number, "teammates", path)}
         team = engagement.roles[role].team
         shared = {name: mate.sensors for name, mate in engagement.roles.items() if mate.team == team}
-        known = {name for sensors in shared.values() for name in sensors}
-        if not any(senders_of(engagement, role, number, spec.source) for number in range(engagement.roles[role].count)):
+        known = {name for i in mates for name in shared[engagement.role_of(engagement.agents[i])]}
+        if spec.source not in known:
             raise PydanticCustomError(
                 "link", "{path}.source: no teammate has a sensor {source}; {nearest}",
                 {"path": path, "source": repr(spec.source), "nearest": nearest(spec.source, known - {sensor})},
@@ -96,14 +96,15 @@ def _check_source(spec: SharedTracksSpec, source: SensorSpec, path: str) -> None
             "link", "{path}.source: {source} measures no other agents", {"path": path, "source": repr(spec.source)}
         )
     if (spec.rate, spec.phase) != (source.rate, source.phase):
+        rate, phase = show_rate(source.rate), show_time(source.phase)
         raise PydanticCustomError(
-            "link", "{path}: a link sends each reading of {source}: set rate: {rate} Hz and phase: {phase} ns",
-            {"path": path, "source": repr(spec.source), "rate": str(source.rate), "phase": source.phase},
+            "link", "{path}: a link sends each reading of {source}: set rate: {rate} and phase: {phase}",
+            {"path": path, "source": repr(spec.source), "rate": rate, "phase": phase},
         )
     if spec.latency < source.latency + source.jitter:
         raise PydanticCustomError(
-            "link", "{path}.latency: the sender itself may have the reading only after {least} ns",
-            {"path": path, "least": source.latency + source.jitter},
+            "link", "{path}.latency: the sender itself may have the reading only after {least}",
+            {"path": path, "least": show_time(source.latency + source.jitter)},
         )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pe_sim.arrays import rotate_back, scale
+from pe_sim.arrays import Array, rotate_back, scale
 from pe_sim.quantities import Angle, Length
 from pe_sim.sensors.base import Measured, Quantity, Sensor, SensorSpec, TargetSensorSpec
 from pe_sim.sensors.radar import direction_angles
@@ -51,5 +51,12 @@ class WarningReceiver(Sensor):
         lit = abs(xp.atan2(y, x)) <= 0.5 * spec.emitter_azimuth
         lit = lit & (abs(xp.atan2(z, xp.sqrt(x * x + y * y))) <= 0.5 * spec.emitter_elevation)
         distance = xp.where(scene.distance > 1.0, scene.distance, 1.0)
-        strength = (20.0 / math.log(10.0)) * xp.log(spec.max_range / distance)
-        return self.pack((azimuth, strength)), lit & (distance <= spec.max_range)
+        return self.pack((azimuth, self._strength(distance))), lit & (distance <= spec.max_range)
+
+    def false_values(self, draws: Array) -> Array:
+        """Return signals from anywhere, as strong as emitters at distances uniform within range would send them."""
+        distance = self.xp.clip(self.spec.max_range * draws[1], 1.0, None)
+        return self.pack((math.pi * (2.0 * draws[0] - 1.0), self._strength(distance)))
+
+    def _strength(self, distance: Array) -> Array:
+        return (20.0 / math.log(10.0)) * self.xp.log(self.spec.max_range / distance)

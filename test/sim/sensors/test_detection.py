@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError
+from pe_sim.sensors.base import Sensor
 from pe_sim.sensors.detection import sort_detections
+from pe_sim.sensors.warning_receiver import WarningReceiver
 from pe_sim.state import State
 
 from .scenes import XP, Station, file, place, random_state
@@ -151,6 +153,7 @@ def test_a_probability_that_falls_with_the_fourth_power_of_range() -> None:
     [
         ("radar", {"min_range": 5, "max_range": 60, "azimuth_field": 1.0, "elevation_field": 0.4}),
         ("bearing", {"azimuth_field": 1.0, "azimuth_center": 3.0}), ("camera", {}), ("relative", {"max_range": 60}),
+        ("warning_receiver", {"max_range": 100}),
     ],
 )
 def test_false_alarms_are_as_frequent_as_told_and_lie_in_view(kind: str, more: dict[str, Any]) -> None:
@@ -177,9 +180,19 @@ def test_false_alarms_are_as_frequent_as_told_and_lie_in_view(kind: str, more: d
         assert np.abs(off).max() <= 0.5 + 1e-6
     if kind == "camera":
         assert np.abs(first[:2]).max() <= 1.0
+    if kind == "warning_receiver":
+        assert 3.0 < np.abs(first[0]).max() <= math.pi
+        assert 0.0 <= first[1].min() < 0.1
+        assert first[1].max() <= 40.0
     if kind == "relative":
         assert 50 < np.sqrt((first[:3] ** 2).sum(axis=0)).max() <= 60
         assert np.sqrt((first[3:] ** 2).sum(axis=0)).max() <= 7 * (1 + 1e-6)
+
+
+def test_a_kind_that_does_not_say_what_a_false_alarm_shows_is_refused_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WarningReceiver, "false_values", Sensor.false_values)
+    with pytest.raises(EngagementError, match="does not tell what one would show"):
+        file(pursuers=1, s={"kind": "warning_receiver", "order": "azimuth", "false_alarms": {}})
 
 
 def test_in_the_plane_a_false_alarm_does_not_betray_itself_by_its_height() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError
 from pe_sim.state import State
 
@@ -102,14 +103,22 @@ def test_it_arrives_after_its_own_latency() -> None:
     [
         ({"source": "rader"}, "did you mean 'radar'"),
         ({"source": "own"}, "measures no other agents"),
-        ({"rate": 25}, "set rate: 50 Hz and phase: 0 ns"),
-        ({"latency": "10 ms"}, "only after 20000000 ns"),
+        ({"rate": 25}, "set rate: 50 Hz and phase: 0 s"),
+        ({"latency": "10 ms"}, "only after 0.02 s"),
         ({"noise": {"position": 1}}, "no such field"),
     ],
 )
 def test_a_link_that_cannot_be_is_refused(link: dict[str, Any], rule: str) -> None:
     with pytest.raises(EngagementError, match=rule):
         file(pursuers=2, radar=RADAR, own={"kind": "own_motion"}, link={**LINK, **link})
+
+
+def test_a_link_of_what_only_the_agent_itself_has_names_what_its_teammates_have() -> None:
+    data = file(pursuers=1, radar=RADAR, link={"kind": "position"}).resolved()
+    data["roles"]["wingman"] = {**data["roles"]["pursuer"], "sensors": {"radio": {**RADAR, "rate": 50}}}
+    data["roles"]["pursuer"]["sensors"]["link"] = {**LINK, "rate": 50}
+    with pytest.raises(EngagementError, match="no teammate has a sensor 'radar'; did you mean 'radio'"):
+        parse(data)
 
 
 def test_a_link_needs_teammates() -> None:
