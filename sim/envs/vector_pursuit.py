@@ -135,6 +135,8 @@ class VectorPursuit:
             )
             for first in starts
         ]
+        for part in self._lanes:
+            part.simulation.world.remember()
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and len(self._lanes) > 1 else None
         lane = self._lanes[0]
         self.xp = lane.simulation.xp

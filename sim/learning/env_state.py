@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import types
 from collections import deque
+from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
 from importlib import import_module
@@ -20,6 +21,7 @@ from pydantic import BaseModel
 
 from pe_sim.envs.vector_pursuit import VectorPursuit
 from pe_sim.errors import PeError
+from pe_sim.worlds.base import World
 
 FIXED = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.SimpleNamespace, type,
@@ -31,38 +33,67 @@ PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def environment_state(env: VectorPursuit) -> dict[str, Any]:
-    """Return the state of an environment; only of NumPy and of worlds that live in arrays.
+    """Return the state of an environment on NumPy.
 
     Raises:
-        PeError: if the world keeps its state elsewhere.
+        PeError: if a world has not kept what brings back its state.
     """
-    world = env.engagement.world.backend
-    if world == "fixed_wing":
-        raise PeError(f"world {world}", "keeps its state in a library from which it cannot be taken")
+    worlds = _worlds(env)
+    outside = [world.recollection() for world in worlds]
     reader = _Reader()
+    shared = [reader.read(array) for world in worlds for array in world.shared()]
     # All that it keeps for itself but its threads: what it holds beside the lanes may be views of the same memory.
     kept = {name: reader.read(value) for name, value in vars(env).items() if name[0] == "_" and name != "_pool"}
-    return {"made_of": _made_of(env), "memory": reader.memory, "objects": kept}
+    return {
+        "made_of": _made_of(env), "memory": reader.memory, "objects": kept, "shared": shared, "outside": outside,
+    }
+
+
+def _worlds(env: VectorPursuit) -> list[World]:
+    return [lane.simulation.world for lane in env.lanes]
 
 
 def _made_of(env: VectorPursuit) -> list[Any]:
     return [env.engagement.sha256, env.batch, list(env.roles)]
 
 
-def restore_environment(env: VectorPursuit, state: dict[str, Any]) -> None:
+def restore_environment(
+    env: VectorPursuit, state: dict[str, Any], progress: Callable[[int, int], None] | None = None
+) -> None:
     """Put a state into an environment made from the same file.
 
+    Args:
+        env: the environment.
+        state: what :func:`environment_state` has returned.
+        progress: called with how much is done of how much, where a world takes its time.
+
     Raises:
-        PeError: if the state is that of another environment.
+        PeError: if the state is that of another environment, or a world does not come back to it.
     """
     if state.get("made_of") != _made_of(env):
         raise PeError("the environment's state", "does not fit: it is of another engagement, batch or roles")
+    worlds = _worlds(env)
     try:
         writer = _Writer(state["memory"])
+        # Written where they are: a library or another process looks there.
+        shared = [array for world in worlds for array in world.shared()]
+        for array, data in zip(shared, state.get("shared", []), strict=True):
+            writer.write_into(array, data)
         for name, data in state["objects"].items():
             setattr(env, name, writer.write(vars(env)[name], data))
+        for number, (world, told) in enumerate(zip(worlds, state.get("outside", [{}] * len(worlds)), strict=True)):
+            world.relive(told, _share(progress, number, len(worlds)))
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as fault:
         raise PeError("the environment's state", f"does not fit this environment: {fault}") from fault
+
+
+def _share(
+    progress: Callable[[int, int], None] | None, number: int, count: int
+) -> Callable[[int, int], None] | None:
+    """Return the progress of one world as a part of that of all."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, count * total)
 
 
 def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -131,7 +162,9 @@ def _has_attributes(value: Any) -> bool:
 def _attributes(value: Any) -> dict[str, Any]:
     """Return an object's attributes, those in slots included."""
     inside = {name: getattr(value, name) for name in _slots(value) if hasattr(value, name)}
-    return {**getattr(value, "__dict__", {}), **inside}
+    found = {**getattr(value, "__dict__", {}), **inside}
+    left = value.outside if isinstance(value, World) else ()
+    return {name: item for name, item in found.items() if name not in left}
 
 
 def _start(owner: np.ndarray[Any, Any]) -> int:
@@ -153,6 +186,18 @@ class _Writer:
     def __init__(self, memory: list[np.ndarray[Any, Any]]) -> None:
         self._memory = [part.copy() for part in memory]
         self._objects: dict[int, Any] = {}
+
+    def write_into(self, array: np.ndarray[Any, Any], data: list[Any]) -> None:
+        """Put values into an array that stays where it is; what shared its memory will share it again."""
+        kind, number, place, offset, dtype, shape, strides = data
+        owner = _owner(array)
+        memory = np.ndarray((owner.nbytes,), np.uint8, _buffer(owner))
+        here = [array.__array_interface__["data"][0] - _start(owner), array.dtype.str, *array.shape, *array.strides]
+        if kind != "array" or here != [offset, dtype, *shape, *strides]:
+            raise ValueError("an array that is shared lies otherwise in memory")
+        memory[...] = self._memory[place]
+        self._memory[place] = memory
+        self._objects[number] = array
 
     def write(self, old: Any, data: list[Any]) -> Any:  # noqa: PLR0911 - one answer per kind of value
         kind, *rest = data

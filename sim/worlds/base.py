@@ -7,6 +7,7 @@ inherit :class:`pe_sim.worlds.contract.WorldContract` and give it an engagement 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -75,11 +76,14 @@ class World(ABC):
         movable: whether its arena and obstacles can be drawn anew for every episode.
         state: the canonical state after the last tick, written in place by :meth:`step`.
         failed: agents whose motion ended by itself (crash, overstress), (N, B) bool, or None where that cannot happen.
+        outside: attributes whose state does not lie in arrays, but in a library or in other processes; what brings it
+            back is in :meth:`recollection`.
     """
 
     name: ClassVar[str]
     Parameters: ClassVar[type[WorldSpec]] = WorldSpec
     movable: ClassVar[bool] = False
+    outside: ClassVar[frozenset[str]] = frozenset()
 
     state: State
     failed: Array | None = None
@@ -135,6 +139,34 @@ class World(ABC):
             return {}
         ended = self.failed[:, row].tolist()
         return {agent: "crash" for agent, failed in zip(self.engagement.agents, ended, strict=True) if failed}
+
+    def remember(self) -> None:  # noqa: B027 (most worlds lie in arrays)
+        """Keep, from the next reset of all engagements on, what :meth:`recollection` needs."""
+
+    def shared(self) -> list[Array]:
+        """Return the arrays whose memory others than the world write: their values are put back in place."""
+        return []
+
+    def recollection(self) -> dict[str, Array]:
+        """Return, as plain arrays, what brings back the state that does not lie in arrays.
+
+        Raises:
+            PeError: if it was not kept: see :meth:`remember`.
+        """
+        return {}
+
+    def relive(  # noqa: B027 (most worlds lie in arrays)
+        self, recollection: dict[str, Array], progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Bring back the state that does not lie in arrays; that in arrays has been put back already.
+
+        Args:
+            recollection: what :meth:`recollection` has returned.
+            progress: called with how much is done of how much.
+
+        Raises:
+            PeError: if it does not come to the state in the arrays.
+        """
 
     def close(self) -> None:  # noqa: B027 (most worlds hold nothing)
         """Release what the world holds; safe to call twice."""

@@ -22,12 +22,13 @@ import numpy as np
 from pe_sim import streams
 from pe_sim.actions import ActionSpec, Mode, continuous
 from pe_sim.arrays import Array, Vector
-from pe_sim.errors import EngagementError
+from pe_sim.errors import EngagementError, PeError
 from pe_sim.state import State
 from pe_sim.worlds.base import Command, World, WorldSpec
 from pe_sim.worlds.jsbsim import library
 from pe_sim.worlds.jsbsim.air import seed_of
 from pe_sim.worlds.jsbsim.aircraft import Failure
+from pe_sim.worlds.jsbsim.command_log import CommandLog
 from pe_sim.worlds.jsbsim.fleet import Fleet, FleetArrays
 from pe_sim.worlds.jsbsim.pool import FleetPool
 from pe_sim.worlds.jsbsim.setting import check_start, flight_spec, surroundings
@@ -52,6 +53,7 @@ class FixedWingWorld(World):
     name: ClassVar[str] = "fixed_wing"
     Parameters: ClassVar[type[WorldSpec]] = FixedWingSpec
     failure_names: ClassVar[tuple[str, ...]] = FAILURES
+    outside: ClassVar[frozenset[str]] = frozenset({"_fleet", "_log"})
 
     def __init__(self, engagement: Engagement, batch: int, xp: Any) -> None:
         library.load()
@@ -74,6 +76,7 @@ class FixedWingWorld(World):
         self.state = State(xp.asarray(self._arrays.state))
         self.failed = xp.zeros((len(specs), batch), dtype=xp.bool)
         self.failure_reasons = self._arrays.failure
+        self._log: CommandLog | None = None
 
     @classmethod
     def check(cls, engagement: Engagement) -> None:
@@ -123,6 +126,8 @@ class FixedWingWorld(World):
         arrays.mode[:, where] = int(Mode.COAST)
         arrays.restart[...] = False
         arrays.restart[where] = True
+        if self._log is not None:
+            self._log.begin(where)
         try:
             self._fleet.restart()
         except EngagementError as fault:
@@ -153,6 +158,8 @@ class FixedWingWorld(World):
             arrays.action[: values.shape[0], first:last] = values
             arrays.mode[first:last] = int(Mode.EXECUTE) if command.mode is None else np.asarray(command.mode)
         arrays.active[...] = True if active is None else np.asarray(active)
+        if self._log is not None:
+            self._log.note(arrays)
         self._fleet.step()
         self._note_failures()
 
@@ -175,6 +182,29 @@ class FixedWingWorld(World):
         if isinstance(self._fleet, FleetPool):
             return []
         return [(flight.aircraft.run, self._spec.substeps) for row in self._fleet.flights for flight in row]
+
+    def remember(self) -> None:
+        """Keep what the aircraft are told, so that they can be flown to where they are again."""
+        self._log = CommandLog(len(self.engagement.agents), self.batch)
+
+    def shared(self) -> list[Array]:
+        """Return the arrays between world and fleet."""
+        return list(vars(self._arrays).values())
+
+    def recollection(self) -> dict[str, Array]:
+        """Return what the aircraft of the present episodes were told."""
+        if self._log is None:
+            rule = "has not kept what its aircraft were told"
+            raise PeError("world fixed_wing", rule, cure="call remember() before reset()")
+        return self._log.state()
+
+    def relive(self, recollection: dict[str, Array], progress: Callable[[int, int], None] | None = None) -> None:
+        """Fly every engagement from its start to where it was, under the same commands."""
+        if self._log is None:
+            self.remember()
+        assert self._log is not None
+        self._log.restore(recollection)
+        self._log.fly(self._arrays, self._fleet.restart, self._fleet.step, progress)
 
     def close(self) -> None:
         """End the workers, if any."""
