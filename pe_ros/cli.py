@@ -12,6 +12,7 @@ from rich.console import Console
 import pe_ros
 from pe_ros.cli_bag import bag_app
 from pe_ros.cli_bench import bench_app
+from pe_ros.cli_compare import compare
 from pe_ros.cli_engagement import engagement_app, env_app
 from pe_ros.cli_errors import errors_for_people
 from pe_ros.cli_policy import policy_app
@@ -33,6 +34,7 @@ app.add_typer(bench_app, name="bench")
 app.add_typer(policy_app, name="policy")
 app.command()(train)
 app.command()(evaluate)
+app.command()(compare)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or the name of a shipped one.")]
 Episodes = Annotated[int, typer.Option("--episodes", "-n", min=1, help="Episodes, one after another.")]

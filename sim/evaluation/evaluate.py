@@ -72,21 +72,35 @@ def mean_interval(values: NDArray[Any]) -> tuple[float, float] | None:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def evaluate(
-    engagement: Engagement, episodes: int, seed: int | None = None, *, batch: int = 100,
-    progress: Callable[[int], None] | None = None,
-) -> Evaluation:
-    """Run episodes 0 to ``episodes`` - 1 of a run under the policies of the file.
+@dataclass(frozen=True)
+class Flights:
+    """Episodes that were flown.
 
-    Args:
-        engagement: the engagement.
-        episodes: how many.
-        seed: of the run; default the file's. Training draws its episodes from the training file's seed.
-        batch: how many at once; results do not depend on it but for rounding in the networks of large batches.
-        progress: called with how many episodes are done.
+    Attributes:
+        codes: index of each one's outcome in :data:`pe_sim.rules.OUTCOMES`, int64 (E,).
+        durations: engagement time of each [s], float64 (E,).
+        rewards: sums over all episodes, float64 (N,).
+        hashes: role -> hash of what decided.
     """
-    chosen = engagement.seed if seed is None else seed
-    outcomes: list[int] = []
+
+    codes: NDArray[np.int64]
+    durations: NDArray[np.float64]
+    rewards: NDArray[np.float64]
+    hashes: dict[str, str]
+
+    @property
+    def captured(self) -> NDArray[np.bool_]:
+        """Which episodes ended in capture, bool (E,)."""
+        found: NDArray[np.bool_] = self.codes == OUTCOMES.index("capture")
+        return found
+
+
+def fly(
+    engagement: Engagement, episodes: int, seed: int, *, batch: int = 100,
+    progress: Callable[[int], None] | None = None,
+) -> Flights:
+    """Run episodes 0 to ``episodes`` - 1 of a run under the policies of the file; see :func:`evaluate`."""
+    codes: list[int] = []
     durations: list[float] = []
     rewards = np.zeros(len(engagement.agents))
     hashes: dict[str, str] = {}
@@ -96,7 +110,7 @@ def evaluate(
         try:
             policies = load_policies(simulation)
             hashes = {role: policy.sha256 for role, policy in policies.items()}
-            simulation.reset(np.full(len(numbers), chosen, np.int64), numbers)
+            simulation.reset(np.full(len(numbers), seed, np.int64), numbers)
             for policy in policies.values():
                 policy.reset(simulation.roots, None)
             while bool(simulation.running.any()):
@@ -104,27 +118,43 @@ def evaluate(
                 decide(simulation, policies)
                 simulation.advance()
                 rewards += np.asarray(simulation.rewards).sum(axis=1)
-            outcomes += [int(code) for code in simulation.outcome]
+            codes += [int(code) for code in simulation.outcome]
             durations += [seconds(int(tick) * engagement.world.tick) for tick in simulation.tick]
         finally:
             simulation.close()
         if progress is not None:
-            progress(len(outcomes))
-    return _summary(engagement, chosen, outcomes, durations, rewards / episodes, hashes)
+            progress(len(codes))
+    return Flights(np.asarray(codes, np.int64), np.asarray(durations), rewards, hashes)
 
 
-def _summary(
-    engagement: Engagement, seed: int, codes: list[int], durations: list[float], rewards: NDArray[Any],
-    hashes: dict[str, str],
+def evaluate(
+    engagement: Engagement, episodes: int, seed: int | None = None, *, batch: int = 100,
+    progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
-    names = [OUTCOMES[code] for code in codes]
-    counts = {name: names.count(name) for name in sorted(set(names))}
-    captures = counts.get("capture", 0)
-    times = np.asarray([time for name, time in zip(names, durations, strict=True) if name == "capture"])
+    """Run episodes 0 to ``episodes`` - 1 of a run under the policies of the file, and sum up.
+
+    Args:
+        engagement: the engagement.
+        episodes: how many.
+        seed: of the run; default the file's. Training draws its episodes from the training file's seed.
+        batch: how many at once; results do not depend on it but for rounding in the networks of large batches.
+        progress: called with how many episodes are done.
+    """
+    chosen = engagement.seed if seed is None else seed
+    return _summary(engagement, chosen, fly(engagement, episodes, chosen, batch=batch, progress=progress))
+
+
+def _summary(engagement: Engagement, seed: int, flights: Flights) -> Evaluation:
+    episodes = len(flights.codes)
+    names = [OUTCOMES[code] for code in flights.codes]
+    times = flights.durations[flights.captured]
     return Evaluation(
-        engagement=engagement.engagement, episodes=len(codes), seed=seed, outcomes=counts,
-        capture_rate=captures / len(codes), capture_interval=wilson(captures, len(codes)),
-        mean_time_to_capture=float(times.mean()) if captures else None, time_interval=mean_interval(times),
-        mean_rewards={agent: float(value) for agent, value in zip(engagement.agents, rewards, strict=True)},
-        policies=hashes,
+        engagement=engagement.engagement, episodes=episodes, seed=seed,
+        outcomes={name: names.count(name) for name in sorted(set(names))},
+        capture_rate=len(times) / episodes, capture_interval=wilson(len(times), episodes),
+        mean_time_to_capture=float(times.mean()) if len(times) else None, time_interval=mean_interval(times),
+        mean_rewards={
+            agent: float(value) / episodes for agent, value in zip(engagement.agents, flights.rewards, strict=True)
+        },
+        policies=flights.hashes,
     )
