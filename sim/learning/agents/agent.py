@@ -18,8 +18,8 @@ from pe_sim.learning.agents.action_scale import ActionScale
 from pe_sim.learning.agents.callbacks import BaseCallback
 from pe_sim.learning.agents.core import Core
 from pe_sim.learning.agents.settings import setting
-from pe_sim.learning.agents.vector_env import Infos, VecEnv
-from pe_sim.learning.agents.video import EpisodeRecorder, write_video
+from pe_sim.learning.agents.testing import begin_test, end_test, require_test_envs, shares
+from pe_sim.learning.agents.vector_env import VecEnv
 from pe_sim.learning.networks import plain, tensors
 from pe_sim.learning.normaliser import RunningNormaliser
 from pe_sim.learning.requirement import require_torch
@@ -89,10 +89,51 @@ class Agent(Core[VecEnv]):
         self.current_step, self.current_episode = 0, np.zeros(self.n_envs, np.int32)
         self.best_episode_video: Path | None = None
         self.policy = self._build_policy()
+        self._prepare()
 
     @abstractmethod
     def _build_policy(self) -> Any:
         """Return the networks and set :attr:`learner`."""
+
+    def _prepare(self) -> None:
+        """Take the settings of training and build the memory."""
+
+    @abstractmethod
+    def _require_trainable(self) -> None:
+        """Raise what says so where there is nothing to train with."""
+
+    @abstractmethod
+    def _advance(self, info: dict[str, Any], train_steps: int) -> None:
+        """Train for one step; take the metrics of what is learnt into ``info``."""
+
+    @abstractmethod
+    def train_epochs(self, n_epochs: int = 1) -> dict[str, Any]:
+        """Learn from what is stored; return the last metrics."""
+
+    def train(self, train_steps: int) -> dict[str, Any]:
+        """Train for some steps, of all environments where there are any; return the last metrics.
+
+        Raises:
+            ValueError: if the agent was built without environments.
+        """
+        self._require_trainable()
+        info: dict[str, Any] = {}
+        for _ in range(train_steps):
+            self._advance(info, train_steps)
+            self.callback.on_train_step_end(
+                self.current_step, envs=self.train_envs, policy=self.policy, train_steps=train_steps, train_info=info
+            )
+            if self.callback.stop_training:
+                break
+        return info
+
+    def _learn_once(self, info: dict[str, Any], train_steps: int) -> None:
+        """Learn from what is stored, take the metrics into ``info`` and tell the callback."""
+        info.update(self.train_epochs(self.n_epochs))
+        self.callback.on_train_epochs_end(
+            self.current_step, policy=self.policy, memory=self.memory, update_info=info,
+            current_episode=self.current_episode, train_steps=train_steps,
+        )
 
     def _process_observation(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """Return observations scaled by the running statistics, if so configured."""
@@ -119,36 +160,26 @@ class Agent(Core[VecEnv]):
         info.update(self.callback.on_update_end(self.learner.iterations, info=info, **stage) or {})
         return info
 
-    def _end_episodes(self, rewards: NDArray[Any], over: NDArray[Any], infos: Infos, train_steps: int) -> None:
-        """Follow the discounted returns, and tell the callback of episodes that ended."""
-        self.returns = self.gamma * self.returns + rewards
-        self.ret_rms.update(self.returns[:, None])
-        for i in np.nonzero(over)[0]:
-            self.returns[i] = 0.0
-            self.current_episode[i] += 1
-            self.callback.on_train_episode_info(
-                envs=self.train_envs, policy=self.policy, env_id=int(i), infos=infos, current_step=self.current_step,
-                current_episode=self.current_episode, train_steps=train_steps,
-            )
-
     def _to_env(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Return actions as the environments take them: continuous ones clipped to the space."""
         return self.scale.clip(actions)
 
     def _run_test(
-        self, act: Callable[[NDArray[Any]], dict[str, Any]], episodes: int, envs: VecEnv, *, close_envs: bool
+        self, act: Callable[[NDArray[Any]], dict[str, Any]], episodes: int, test_envs: VecEnv | None, *,
+        close_envs: bool,
     ) -> list[float]:
         """Run episodes to their ends and return the score of each, in the order they ended.
 
-        Every environment runs its share of the episodes, to within one: counting those that end first would count
-        short ones more often. Nothing is stored and no training environment is touched.
+        Every environment runs its share, see :func:`~pe_sim.learning.agents.testing.shares`. Nothing is stored and no
+        training environment is touched.
+
+        Raises:
+            ValueError: if there are no environments to test in, or they are the training environments.
         """
-        left = np.asarray([episodes // envs.num_envs + (i < episodes % envs.num_envs) for i in range(envs.num_envs)])
-        filming = getattr(self.config, "render", False) and getattr(self.config, "render_mode", "") == "rgb_array"
-        if filming:
-            envs.record(on=True)
-        raw, infos = envs.reset()
-        recorder = EpisodeRecorder(infos) if filming else None
+        envs = require_test_envs(self, test_envs)
+        left = shares(episodes, envs.num_envs)
+        recorder = begin_test(self, envs)
+        raw = envs.buf_obs.copy()
         scores: list[float] = []
         steps = 0
         while left.any():
@@ -173,24 +204,8 @@ class Agent(Core[VecEnv]):
                 if left[i]:
                     left[i] -= 1
                     scores.append(infos[i]["episode_score"])
-        self._end_test(envs, scores, recorder, steps)
-        if close_envs:
-            envs.close()
+        end_test(self, envs, scores, recorder, steps, close_envs=close_envs)
         return scores
-
-    def _end_test(self, envs: VecEnv, scores: list[float], recorder: EpisodeRecorder | None, steps: int) -> None:
-        """Write the video, if one was taken, and tell the callback."""
-        self.best_episode_video = None
-        if recorder is not None:
-            envs.record(on=False)
-            if recorder.best:
-                path = Path(getattr(self.config, "log_dir", "logs")) / f"best_episode_{self.current_step}"
-                self.best_episode_video = write_video(path, recorder.best, int(getattr(self.config, "fps", 30)))
-        self.callback.on_test_end(
-            envs=envs, policy=self.policy, current_train_step=self.current_step, current_step=steps,
-            current_episode=len(scores), scores=scores, best_score=max(scores, default=-np.inf),
-            video=self.best_episode_video,
-        )
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to go on to the same bits, as plain data."""

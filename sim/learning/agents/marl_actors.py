@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pe_sim.learning.agents.marl_agents import MARLAgents
 from pe_sim.learning.agents.marl_batches import Available
 from pe_sim.learning.agents.marl_distributions import MaskedChoices, ScaledNormal
 from pe_sim.learning.agents.marl_env import Flags, Observations
 from pe_sim.learning.agents.marl_grouping import Group
 from pe_sim.learning.agents.marl_networks import Hidden, item, reset_item
+from pe_sim.learning.agents.marl_training import TrainedAgents
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
 
 Hiddens = dict[str, Hidden] | None
@@ -26,7 +26,7 @@ Times = tuple[Tensor | None, dict[str, Tensor] | None]
 NOW: Times = (None, None)
 
 
-class StochasticActors(MARLAgents):
+class StochasticActors(TrainedAgents):
     """Agents that draw their actions; a critic judges them in training only."""
 
     judges_actions: ClassVar[bool] = False

@@ -27,6 +27,8 @@ from pe_sim.learning.requirement import require_torch
 class MARLAgents(JointBatches, SavedAgents, ABC):
     """Base of all multi-agent cores; an algorithm builds networks (:meth:`_build_policy`) and learns from samples.
 
+    How they train: :class:`~pe_sim.learning.agents.marl_training.TrainedAgents`.
+
     Built without environments, from spaces, it only infers. Settings of all: seed, gamma, parallels (number of
     environments where there are none), use_parameter_sharing (all agents, or none), parameter_sharing (finer: 'none',
     'role', 'all', or the agents of each named group), use_global_state, use_actions_mask, use_rnn with rnn ('GRU',
@@ -124,6 +126,10 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
         """Return the recurrent state at the beginning of ``n_envs`` episodes; None without recurrent networks."""
 
     @abstractmethod
+    def init_rnn_hidden(self, n_envs: int) -> Any:
+        """Return all recurrent states at the beginning of ``n_envs`` episodes."""
+
+    @abstractmethod
     def reset_hidden(self, i_env: int, hidden: Any) -> Any:
         """Return the recurrent state with that of one environment as at the beginning; None without."""
 
@@ -166,38 +172,6 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
             PeError: if the loss is not finite.
         """
         return step_of(self.optimisers[name], name, loss, self.config)
-
-    def learn_from(self, sample: dict[str, Any]) -> dict[str, float]:
-        """Learn from one sample, between the callback's two calls; return metrics and what the callback adds."""
-        self.callback.on_update_start(self.iterations, policy=self.policy, **sample)
-        info = self.update(sample)
-        self.iterations += 1
-        info.update(self.callback.on_update_end(self.iterations, policy=self.policy, info=info, **sample) or {})
-        return info
-
-    def require_memory(self, envs: VecMultiAgentEnv) -> None:
-        """Refuse environments whose steps the memory cannot hold.
-
-        Raises:
-            ValueError: if they are not as many as in training.
-        """
-        if self.training_envs().num_envs != envs.num_envs:
-            raise ValueError(f"run_envs: must be {self.n_envs} environments, as in training (got {envs.num_envs})")
-
-    def end_episodes(self, infos: list[Info], **stage: Any) -> None:
-        """Count the episodes that ended in a step, and tell the callback."""
-        for e, info in enumerate(infos):
-            if "reset_obs" in info:
-                self.current_episode[e] += 1
-                self.callback.on_train_episode_info(
-                    policy=self.policy, env_id=e, infos=infos, current_step=self.current_step,
-                    current_episode=self.current_episode, **stage,
-                )
-
-    def get_aux_info(self, policy_output: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what else is to be stored with a step: field -> array, or field -> agent -> array."""
-        del policy_output
-        return {}
 
     def score(self, info: Info) -> float:
         """Return the score of an episode: the mean over the agents."""

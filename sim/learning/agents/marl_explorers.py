@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pe_sim.learning.agents.marl_agents import MARLAgents
 from pe_sim.learning.agents.marl_batches import Actions, Available
 from pe_sim.learning.agents.marl_env import Observations
 from pe_sim.learning.agents.marl_networks import Hidden, reset_item, revived
+from pe_sim.learning.agents.marl_training import TrainedAgents
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
-from pe_sim.learning.agents.settings import setting
+from pe_sim.learning.agents.off_policy_schedules import OffPolicySchedules
 
 Hiddens = dict[str, Hidden] | None
 
 
-class ExploringActors(MARLAgents):
+class ExploringActors(OffPolicySchedules, TrainedAgents):
     """Agents with actions thought best and schedules of exploration; recurrent or not."""
 
     acting_network = "q"
@@ -46,16 +46,6 @@ class ExploringActors(MARLAgents):
     def noise_scale(self) -> float | None:
         """Present deviation of the noise on values; None where no agent has values or it is not configured."""
         return self._scheduled("noise", "running_steps") if self.bounds else None
-
-    def _scheduled(self, what: str, duration: str) -> float | None:
-        """Return start + share * (end - start), the share of the steps that are done being at most 1."""
-        start, end = getattr(self.config, f"start_{what}", None), getattr(self.config, f"end_{what}", None)
-        if start is None:
-            return None
-        if end is None or start == end:
-            return float(start)
-        share = min(1.0, self.current_step / max(1.0, float(setting(self.config, duration))))
-        return float(end) if share == 1.0 else float(start) + share * (float(end) - float(start))
 
     def exploration(
         self, batch_size: int, pi_actions_dict: list[Actions], avail_actions_dict: Available | None = None

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
-from pe_sim.learning.agents.video import EpisodeRecorder, write_video
+from pe_sim.learning.agents.testing import begin_test, end_test, require_test_envs, shares
 
 if TYPE_CHECKING:
     from pe_sim.learning.agents.marl_agents import MARLAgents
 
 
 def run_test(
-    agents: MARLAgents, episodes: int, envs: VecMultiAgentEnv, *, deterministic: bool, close_envs: bool
+    agents: MARLAgents, episodes: int, test_envs: VecMultiAgentEnv | None, *, deterministic: bool, close_envs: bool
 ) -> list[float]:
     """Run episodes to their ends and return the score of each, the mean over the agents, in the order they ended.
 
-    Every environment runs its share; see :func:`shares`.
+    Every environment runs its share; see :func:`~pe_sim.learning.agents.testing.shares`.
+
+    Raises:
+        ValueError: if there are no environments to test in, or they are the training environments.
     """
+    envs = require_test_envs(agents, test_envs)
     left = shares(episodes, envs.num_envs)
-    filming = getattr(agents.config, "render", False) and getattr(agents.config, "render_mode", "") == "rgb_array"
-    if filming:
-        envs.record(on=True)
-    _, infos = envs.reset()
-    recorder = EpisodeRecorder(infos) if filming else None
+    recorder = begin_test(agents, envs)
     hidden = agents.first_hidden(envs.num_envs)
     scores: list[float] = []
     steps = 0
@@ -55,32 +51,5 @@ def run_test(
             if left[e]:
                 left[e] -= 1
                 scores.append(score)
-    _finish(agents, envs, scores, recorder, steps)
-    if close_envs:
-        envs.close()
+    end_test(agents, envs, scores, recorder, steps, close_envs=close_envs)
     return scores
-
-
-def shares(episodes: int, n_envs: int) -> NDArray[np.int64]:
-    """Return how many episodes each environment runs, alike to within one.
-
-    Counting those of all environments that end first would count short ones more often.
-    """
-    return np.asarray([episodes // n_envs + (e < episodes % n_envs) for e in range(n_envs)], np.int64)
-
-
-def _finish(
-    agents: MARLAgents, envs: VecMultiAgentEnv, scores: list[float], recorder: EpisodeRecorder | None, steps: int
-) -> None:
-    """Write the video, if one was taken, and tell the callback."""
-    video: Any = None
-    if recorder is not None:
-        envs.record(on=False)
-        if recorder.best:
-            path = Path(getattr(agents.config, "log_dir", "logs")) / f"best_episode_{agents.current_step}"
-            video = write_video(path, recorder.best, int(getattr(agents.config, "fps", 30)))
-    agents.best_episode_video = video
-    agents.callback.on_test_end(
-        envs=envs, policy=agents.policy, current_train_step=agents.current_step, current_step=steps,
-        current_episode=len(scores), scores=scores, best_score=max(scores, default=-np.inf), video=video,
-    )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from argparse import Namespace
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pe_sim.errors import PeError
-from pe_sim.learning.agents.agent import Agent
-from pe_sim.learning.agents.callbacks import BaseCallback
+from pe_sim.learning.agents.off_policy_schedules import OffPolicySchedules
+from pe_sim.learning.agents.online import OnlineAgent, Step
 from pe_sim.learning.agents.replay import ReplayBuffer
 from pe_sim.learning.agents.settings import setting
 from pe_sim.learning.agents.vector_env import VecEnv
 
 
-class OffPolicyAgent(Agent):
+class OffPolicyAgent(OffPolicySchedules, OnlineAgent):
     """Base of off-policy agents.
 
-    What is remembered is not scaled; samples are, by the statistics at the time they are drawn.
+    What is remembered is not scaled; samples are, by the statistics at the time they are drawn. :meth:`train_epochs` is
+    called once for every training_frequency environment steps after start_training, several times a step where there
+    are more environments than that.
 
     Args:
         config: settings: those of :class:`~pe_sim.learning.agents.agent.Agent`, buffer_size, batch_size, start_training
@@ -37,20 +36,9 @@ class OffPolicyAgent(Agent):
         PeError: if a setting is missing or cannot be.
     """
 
-    def __init__(
-        self,
-        config: Namespace,
-        envs: VecEnv | None = None,
-        observation_space: gym.Space[Any] | None = None,
-        action_space: gym.Space[Any] | None = None,
-        callback: BaseCallback | None = None,
-    ) -> None:
-        super().__init__(config, envs, observation_space, action_space, callback)
-        self.start_training = int(getattr(config, "start_training", 1))
-        self.training_frequency = int(getattr(config, "training_frequency", 1))
-        if self.training_frequency < 1:
-            raise PeError("config.training_frequency", "must be at least 1 step", self.training_frequency)
-        self.memory: ReplayBuffer | None = self._build_memory() if envs is not None else None
+    def _prepare(self) -> None:
+        self._read_schedules()
+        self.memory: ReplayBuffer | None = self._build_memory() if self.train_envs is not None else None
 
     def _build_memory(self, auxiliary_info_shape: Any = None) -> ReplayBuffer:
         """Return an empty memory."""
@@ -74,16 +62,6 @@ class OffPolicyAgent(Agent):
     def noise_scale(self) -> float | None:
         """Present standard deviation of the noise on values; None for choices, and where it is not configured."""
         return None if self.discrete else self._scheduled("noise", "running_steps")
-
-    def _scheduled(self, what: str, duration: str) -> float | None:
-        """Return start + share * (end - start), the share of the steps that are done being at most 1."""
-        start, end = getattr(self.config, f"start_{what}", None), getattr(self.config, f"end_{what}", None)
-        if start is None:
-            return None
-        if end is None or start == end:
-            return float(start)
-        share = min(1.0, self.current_step / max(1.0, float(setting(self.config, duration))))
-        return float(end) if share == 1.0 else float(start) + share * (float(end) - float(start))
 
     def exploration(self, pi_actions: Any) -> NDArray[Any]:
         """Return actions to explore with, drawn for every environment by itself.
@@ -128,45 +106,13 @@ class OffPolicyAgent(Agent):
             info = self._update(samples)
         return {**info, "epsilon-greedy": self.e_greedy, "noise_scale": self.noise_scale}
 
-    def _updates_due(self) -> int:
-        """Return how many multiples of the training frequency, counted after start_training, the latest steps hold."""
-        after, before = (max(0, n - self.start_training) for n in (self.current_step + self.n_envs, self.current_step))
-        return after // self.training_frequency - before // self.training_frequency
+    def _choose(self, observations: NDArray[np.float32]) -> dict[str, Any]:
+        return self.get_actions(observations, test_mode=False)
 
-    def train(self, train_steps: int) -> dict[str, Any]:
-        """Step all environments ``train_steps`` times; return the last metrics.
-
-        :meth:`train_epochs` is called once for every training_frequency environment steps after start_training, several
-        times a step where there are more environments than that.
-        """
-        envs, info = self.training_envs(), {}
+    def _remember(self, step: Step, told: dict[str, Any]) -> None:
+        del told
         assert self.memory is not None
-        for _ in range(train_steps):
-            raw = envs.buf_obs.copy()
-            self.obs_rms.update(raw.reshape(self.n_envs, -1))
-            obs = self._process_observation(raw)
-            out = self.get_actions(obs, test_mode=False)
-            next_obs, rewards, terminals, truncations, infos = envs.step(self._to_env(out["actions"]))
-            self.callback.on_train_step(
-                self.current_step, envs=envs, policy=self.policy, obs=obs, policy_out=out, acts=out["actions"],
-                next_obs=next_obs, rewards=rewards, terminals=terminals, truncations=truncations, infos=infos,
-                train_steps=train_steps,
-            )
-            self.memory.store(raw, out["actions"], rewards, terminals, next_obs)
-            self._end_episodes(rewards, terminals | truncations, infos, train_steps)
-            for _ in range(self._updates_due()):
-                info.update(self.train_epochs(self.n_epochs))
-                self.callback.on_train_epochs_end(
-                    self.current_step, policy=self.policy, memory=self.memory, update_info=info,
-                    current_episode=self.current_episode, train_steps=train_steps,
-                )
-            self.current_step += self.n_envs
-            self.callback.on_train_step_end(
-                self.current_step, envs=envs, policy=self.policy, train_steps=train_steps, train_info=info
-            )
-            if self.callback.stop_training:
-                break
-        return info
+        self.memory.store(step.raw, step.acts, step.rewards, step.terminals, step.next_obs)
 
     def test(self, test_episodes: int, test_envs: VecEnv | None = None, close_envs: bool = True) -> list[float]:
         """Run episodes to their ends without exploring and return the score of each.
@@ -174,10 +120,8 @@ class OffPolicyAgent(Agent):
         Nothing is stored and no training environment is touched.
 
         Raises:
-            ValueError: without ``test_envs``.
+            ValueError: if there are no environments to test in, or they are the training environments.
         """
-        if test_envs is None:
-            raise ValueError("give test_envs: the training environments are not tested in")
         return self._run_test(
             lambda obs: self.get_actions(obs, test_mode=True), test_episodes, test_envs, close_envs=close_envs
         )

@@ -13,7 +13,8 @@ from pe_sim.learning.agents.marl_env import Flags, Info, Observations
 from pe_sim.learning.agents.marl_explorers import ExploringActors
 from pe_sim.learning.agents.marl_memory import JointReplay
 from pe_sim.learning.agents.marl_networks import kept
-from pe_sim.learning.agents.marl_testing import run_test, shares
+from pe_sim.learning.agents.marl_testing import run_test
+from pe_sim.learning.agents.marl_training import JointStep
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
 from pe_sim.learning.agents.settings import setting
 
@@ -21,7 +22,9 @@ from pe_sim.learning.agents.settings import setting
 class OffPolicyMARLAgents(ExploringActors):
     """Base of multi-agent off-policy cores; an algorithm builds networks and learns from samples.
 
-    All agents in play decide at every step: for agents with rates of their own take an on-policy core. Further
+    All agents in play decide at every step: for agents with rates of their own take an on-policy core.
+    :meth:`train_epochs` is called once for every training_frequency environment steps after start_training, several
+    times a step where there are more environments than that, and not before a whole sequence is stored. Further
     settings: buffer_size (joint steps of all environments), batch_size, start_training (environment steps before the
     first update, default 1), training_frequency (environment steps between updates, default 1), start_greedy,
     end_greedy and decay_step_greedy (choices), start_noise, end_noise and running_steps (values; noise in parts of half
@@ -34,10 +37,7 @@ class OffPolicyMARLAgents(ExploringActors):
     def _build_memory(self) -> JointReplay:
         config = self.config
         self.buffer_size, self.batch_size = int(setting(config, "buffer_size")), int(setting(config, "batch_size"))
-        self.start_training = int(getattr(config, "start_training", 1))
-        self.training_frequency = int(getattr(config, "training_frequency", 1))
-        if self.training_frequency < 1:
-            raise PeError("config.training_frequency", "must be at least 1 step", self.training_frequency)
+        self._read_schedules()
         length = int(getattr(config, "sequence_length", None) or 16) if self.use_rnn else 1
         if length > self.buffer_size // self.n_envs:
             raise PeError("config.buffer_size", f"must hold {length} steps of each environment", self.buffer_size)
@@ -80,67 +80,35 @@ class OffPolicyMARLAgents(ExploringActors):
                 fields[f"hidden {key}"] = kept(one, self.n_envs)
         self.memory.store(**fields, **kwargs)
 
-    def _updates_due(self) -> int:
-        """Return how many multiples of the training frequency, counted after start_training, the latest steps hold."""
-        after, before = (max(0, n - self.start_training) for n in (self.current_step + self.n_envs, self.current_step))
-        return after // self.training_frequency - before // self.training_frequency
+    def _choose(self, envs: VecMultiAgentEnv) -> dict[str, Any]:
+        self.note_present(envs)
+        return self.get_actions(envs.buf_obs, envs.buf_avail_actions, self.hidden, agent_mask=envs.buf_acting)
 
-    def train(self, train_steps: int) -> dict[str, Any]:
-        """Step all environments ``train_steps`` times; return the last metrics.
-
-        :meth:`train_epochs` is called once for every training_frequency environment steps after start_training, several
-        times a step where there are more environments than that, and not before a whole sequence is stored.
+    def _require_learnable(self, step: JointStep) -> None:
+        """Refuse a step in which an agent in play does not decide.
 
         Raises:
-            ValueError: if the agents were built without environments.
-            PeError: if an agent in play does not decide at a step.
+            PeError: with its name.
         """
-        envs, info = self.training_envs(), {}
-        for _ in range(train_steps):
-            info.update(self._advance(envs, train_steps=train_steps)[1])
-            if self.callback.stop_training:
-                break
-        return info
-
-    def _advance(self, envs: VecMultiAgentEnv, **stage: Any) -> tuple[list[Info], dict[str, Any]]:
-        """Take one step of every environment, and learn as often as is due; return infos and metrics."""
-        obs, state, available = list(envs.buf_obs), envs.buf_state.copy(), list(envs.buf_avail_actions)
-        self.note_present(envs)
-        out = self.get_actions(obs, available, self.hidden, agent_mask=envs.buf_acting)
-        next_obs, rewards, terminated, truncated, infos = envs.step(self.to_env(out["actions"]))
-        after, available_next = np.stack([info["state"] for info in infos]), [info["avail_actions"] for info in infos]
-        self._require_lockstep(infos)
-        self.callback.on_train_step(
-            self.current_step, envs=envs, policy=self.policy, obs=obs, policy_out=out, acts=out["actions"],
-            next_obs=next_obs, rewards=rewards, state=state, next_state=after, avail_actions=available,
-            next_avail_actions=available_next, terminals=terminated, truncations=truncated, infos=infos, **stage,
-        )
-        self.store_experience(
-            obs, available, out["actions"], next_obs, available_next, rewards, terminated, infos, state=state,
-            next_state=after, rnn_hidden=self.hidden, **self.get_aux_info(out),
-        )
-        self.hidden = out["hidden_state"]
-        for e in (e for e, info in enumerate(infos) if "reset_obs" in info):
-            self.hidden = self.reset_hidden(e, self.hidden)
-        self.end_episodes(infos, envs=envs, **stage)
-        metrics: dict[str, Any] = {}
-        for _ in range(self._updates_due() if self.memory.ready else 0):
-            metrics = self.train_epochs(self.n_epochs)
-            self.callback.on_train_epochs_end(
-                self.current_step, policy=self.policy, memory=self.memory, current_episode=self.current_episode,
-                update_info=metrics, **stage,
-            )
-        self.current_step += self.n_envs
-        self.callback.on_train_step_end(self.current_step, envs=envs, policy=self.policy, train_info=metrics, **stage)
-        return infos, metrics
-
-    @staticmethod
-    def _require_lockstep(infos: list[Info]) -> None:
-        for info in infos:
+        for info in step.infos:
             late = [agent for agent, waits in info["waiting"].items() if waits]
             if late:
                 cure = "give all roles one decision rate, or take an on-policy core"
                 raise PeError(late[0], "is in play but does not decide at every step", cure=cure)
+
+    def _remember(self, step: JointStep, out: dict[str, Any]) -> None:
+        self.store_experience(
+            step.obs, step.avail_actions, step.acts, step.next_obs, step.next_avail_actions, step.rewards,
+            step.terminals, step.infos, state=step.state, next_state=step.next_state, rnn_hidden=self.hidden,
+            **self.get_aux_info(out),
+        )
+        self.hidden = out["hidden_state"]
+
+    def _begin_again(self, e: int) -> None:
+        self.hidden = self.reset_hidden(e, self.hidden)
+
+    def _updates_due(self) -> int:
+        return super()._updates_due() if self.memory.ready else 0
 
     def run_episodes(
         self, n_episodes: int = 1, run_envs: VecMultiAgentEnv | None = None, test_mode: bool = False,
@@ -165,19 +133,7 @@ class OffPolicyMARLAgents(ExploringActors):
         """
         if test_mode:
             return self.test(n_episodes, run_envs, close_envs)
-        envs = self.training_envs() if run_envs is None else run_envs
-        self.require_memory(envs)
-        before, self.hidden = self.hidden, self.init_rnn_hidden(self.n_envs)
-        envs.reset()
-        left, scores = shares(n_episodes, self.n_envs), []
-        while left.any() and not self.callback.stop_training:
-            infos, _ = self._advance(envs, n_episodes=n_episodes)
-            for e in (e for e, info in enumerate(infos) if "reset_obs" in info and left[e]):
-                left[e] -= 1
-                scores.append(self.score(infos[e]))
-        if envs is not self.train_envs:
-            self.hidden = before
-        return scores
+        return self._train_episodes(n_episodes, run_envs)
 
     def train_epochs(self, n_epochs: int = 1) -> dict[str, Any]:
         """Learn from ``n_epochs`` samples; return the last one's metrics, 'epsilon-greedy' and 'noise_scale'.
@@ -211,6 +167,4 @@ class OffPolicyMARLAgents(ExploringActors):
         Raises:
             ValueError: if there are no environments to test in, or they are the training environments.
         """
-        if test_envs is None or test_envs is self.train_envs:
-            raise ValueError("give test_envs: the training environments are not tested in")
         return run_test(self, test_episodes, test_envs, deterministic=True, close_envs=close_envs)

@@ -23,6 +23,8 @@ from pe_sim.learning.agents.vector_env import VecEnv
 class OfflineAgent(Agent):
     """Base of agents that learn from a dataset: :meth:`load_dataset`, then :meth:`train`.
 
+    Every training_frequency-th step of training learns; without data it raises a PeError.
+
     Args:
         config: settings: those of :class:`~pe_sim.learning.agents.agent.Agent`, batch_size, training_frequency (steps
             between updates, default 1), dataset (file, optional), and those of the algorithm. With use_obsnorm
@@ -94,27 +96,13 @@ class OfflineAgent(Agent):
             info = self._update(samples)
         return info
 
-    def train(self, train_steps: int) -> dict[str, float]:
-        """Train for some steps, every training_frequency-th of which learns; return the last metrics.
+    def _require_trainable(self) -> None:
+        self._loaded()
 
-        Raises:
-            PeError: without data.
-        """
-        memory, info = self._loaded(), {}
-        for _ in range(train_steps):
-            self.current_step += 1
-            if self.current_step % self.training_frequency == 0:
-                info.update(self.train_epochs(self.n_epochs))
-                self.callback.on_train_epochs_end(
-                    self.current_step, policy=self.policy, memory=memory, update_info=info,
-                    current_episode=self.current_episode, train_steps=train_steps,
-                )
-            self.callback.on_train_step_end(
-                self.current_step, envs=self.train_envs, policy=self.policy, train_steps=train_steps, train_info=info
-            )
-            if self.callback.stop_training:
-                break
-        return info
+    def _advance(self, info: dict[str, Any], train_steps: int) -> None:
+        self.current_step += 1
+        if self.current_step % self.training_frequency == 0:
+            self._learn_once(info, train_steps)
 
     def test(self, env_fn: Callable[[], VecEnv], steps: int) -> list[float]:
         """Run ``steps`` episodes in environments of their own and return the score of each.

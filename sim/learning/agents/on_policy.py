@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from argparse import Namespace
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pe_sim.learning.agents.agent import Agent
-from pe_sim.learning.agents.callbacks import BaseCallback
 from pe_sim.learning.agents.on_policy_memory import OnPolicyMemory
+from pe_sim.learning.agents.online import OnlineAgent, Step
 from pe_sim.learning.agents.settings import setting
 from pe_sim.learning.agents.vector_env import VecEnv
 
 
-class OnPolicyAgent(Agent):
-    """Base of on-policy agents.
+class OnPolicyAgent(OnlineAgent):
+    """Base of on-policy agents: they learn whenever the horizon is reached.
 
     Args:
         config: settings: those of :class:`~pe_sim.learning.agents.agent.Agent`, horizon_size, n_minibatch, gae_lambda,
@@ -30,15 +27,8 @@ class OnPolicyAgent(Agent):
         callback: called at each stage.
     """
 
-    def __init__(
-        self,
-        config: Namespace,
-        envs: VecEnv | None = None,
-        observation_space: gym.Space[Any] | None = None,
-        action_space: gym.Space[Any] | None = None,
-        callback: BaseCallback | None = None,
-    ) -> None:
-        super().__init__(config, envs, observation_space, action_space, callback)
+    def _prepare(self) -> None:
+        config = self.config
         self.gae_lam = float(setting(config, "gae_lambda")) if getattr(config, "use_gae", True) else 1.0
         self.horizon_size, self.n_minibatch = int(setting(config, "horizon_size")), int(setting(config, "n_minibatch"))
         self.memory: OnPolicyMemory = self._build_memory()
@@ -99,38 +89,24 @@ class OnPolicyAgent(Agent):
                 info = self._update(self.memory.sample(part))
         return info
 
-    def train(self, train_steps: int) -> dict[str, Any]:
-        """Step all environments ``train_steps`` times; learn whenever the memory is full; return its last metrics."""
-        envs, info = self.training_envs(), {}
-        for _ in range(train_steps):
-            raw = envs.buf_obs.copy()
-            self.obs_rms.update(raw.reshape(self.n_envs, -1))
-            obs = self._process_observation(raw)
-            out = self.get_actions(obs, return_logpi=True)
-            next_obs, rewards, terminals, truncations, infos = envs.step(self._to_env(out["actions"]))
-            aux = self.get_aux_info(out)
-            self.callback.on_train_step(
-                self.current_step, envs=envs, policy=self.policy, obs=obs, policy_out=out, acts=out["actions"],
-                vals=out["values"], next_obs=next_obs, rewards=rewards, terminals=terminals, truncations=truncations,
-                infos=infos, aux_info=aux, train_steps=train_steps,
-            )
-            self.memory.store(obs, out["actions"], self._process_reward(rewards), out["values"], terminals, aux)
-            self._end_paths(next_obs, rewards, terminals, truncations)
-            self._end_episodes(rewards, terminals | truncations, infos, train_steps)
-            if self.memory.full:
-                info.update(self.train_epochs(self.n_epochs))
-                self.callback.on_train_epochs_end(
-                    self.current_step, policy=self.policy, memory=self.memory, update_info=info,
-                    current_episode=self.current_episode, train_steps=train_steps,
-                )
-                self.memory.clear()
-            self.current_step += self.n_envs
-            self.callback.on_train_step_end(
-                self.current_step, envs=envs, policy=self.policy, train_steps=train_steps, train_info=info
-            )
-            if self.callback.stop_training:
-                break
-        return info
+    def _choose(self, observations: NDArray[np.float32]) -> dict[str, Any]:
+        return self.get_actions(observations, return_logpi=True)
+
+    def _told(self, out: dict[str, Any]) -> dict[str, Any]:
+        return {"vals": out["values"], "aux_info": self.get_aux_info(out)}
+
+    def _remember(self, step: Step, told: dict[str, Any]) -> None:
+        rewards = self._process_reward(step.rewards)
+        self.memory.store(step.obs, step.acts, rewards, told["vals"], step.terminals, told["aux_info"])
+        self._end_paths(step.next_obs, step.rewards, step.terminals, step.truncations)
+
+    def _updates_due(self) -> int:
+        """Return 1 where the horizon is reached."""
+        return int(self.memory.full)
+
+    def _learn_once(self, info: dict[str, Any], train_steps: int) -> None:
+        super()._learn_once(info, train_steps)
+        self.memory.clear()
 
     def _end_paths(self, next_obs: NDArray[Any], rewards: NDArray[Any], terminals: Any, truncations: Any) -> None:
         """End paths: with 0 at a terminal state, with the value of what was seen last where time or memory is over."""
@@ -149,10 +125,8 @@ class OnPolicyAgent(Agent):
         """Run episodes to their ends and return the score of each; nothing is stored and no training env is touched.
 
         Raises:
-            ValueError: without ``test_envs``.
+            ValueError: if there are no environments to test in, or they are the training environments.
         """
-        if test_envs is None:
-            raise ValueError("give test_envs: the training environments are not tested in")
         return self._run_test(
             lambda obs: self.get_actions(obs, deterministic=deterministic_policy), test_episodes, test_envs,
             close_envs=close_envs,

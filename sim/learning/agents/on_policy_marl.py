@@ -14,7 +14,8 @@ from pe_sim.learning.agents.marl_batches import Actions, Available
 from pe_sim.learning.agents.marl_env import Flags, Info, Observations
 from pe_sim.learning.agents.marl_networks import kept, revived
 from pe_sim.learning.agents.marl_rollout import JointRollout
-from pe_sim.learning.agents.marl_testing import run_test, shares
+from pe_sim.learning.agents.marl_testing import run_test
+from pe_sim.learning.agents.marl_training import JointStep
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
 from pe_sim.learning.agents.settings import setting
 
@@ -22,9 +23,10 @@ from pe_sim.learning.agents.settings import setting
 class OnPolicyMARLAgents(StochasticActors):
     """Base of multi-agent on-policy cores; an algorithm builds actors and critics and learns from samples.
 
-    Further settings: buffer_size (joint steps of all environments in a horizon), n_epochs, n_minibatch, gae_lambda,
-    use_advnorm, and with use_rnn sequence_length (steps through which gradients flow; default the whole horizon).
-    For arguments and attributes see :class:`~pe_sim.learning.agents.marl_agents.MARLAgents`.
+    They learn whenever the horizon is reached. Further settings: buffer_size (joint steps of all environments in a
+    horizon), n_epochs, n_minibatch, gae_lambda, use_advnorm, and with use_rnn sequence_length (steps through which
+    gradients flow; default the whole horizon). For arguments and attributes see
+    :class:`~pe_sim.learning.agents.marl_agents.MARLAgents`.
     """
 
     memory: JointRollout
@@ -81,78 +83,47 @@ class OnPolicyMARLAgents(StochasticActors):
         del info
         return rewards
 
-    def train(self, train_steps: int) -> dict[str, Any]:
-        """Step all environments ``train_steps`` times, learning whenever the horizon is reached.
-
-        Returns:
-            The last update's metrics.
-
-        Raises:
-            ValueError: if the agents were built without environments.
-        """
-        envs, info = self.training_envs(), {}
-        for _ in range(train_steps):
-            info.update(self._advance(envs, train_steps=train_steps)[1])
-            if self.callback.stop_training:
-                break
-        return info
-
-    def _advance(self, envs: VecMultiAgentEnv, **stage: Any) -> tuple[list[Info], dict[str, Any]]:
-        """Take one step of every environment, and learn if that fills the memory; return infos and metrics."""
-        obs, state, available = list(envs.buf_obs), envs.buf_state.copy(), list(envs.buf_avail_actions)
-        out = self.get_actions(obs, state, available, *self.hidden, agent_mask=envs.buf_acting)
-        next_obs, rewards, terminated, truncated, infos = envs.step(self.to_env(out["actions"]))
-        after = np.stack([info["state"] for info in infos])
-        self.callback.on_train_step(
-            self.current_step, envs=envs, policy=self.policy, obs=obs, policy_out=out, acts=out["actions"],
-            next_obs=next_obs, rewards=rewards, state=state, next_state=after, avail_actions=available,
-            next_avail_actions=[info["avail_actions"] for info in infos], terminals=terminated, truncations=truncated,
-            infos=infos, values_dict=out["values"], **stage,
+    def _choose(self, envs: VecMultiAgentEnv) -> dict[str, Any]:
+        return self.get_actions(
+            envs.buf_obs, envs.buf_state, envs.buf_avail_actions, *self.hidden, agent_mask=envs.buf_acting
         )
+
+    def _told(self, out: dict[str, Any]) -> dict[str, Any]:
+        return {"values_dict": out["values"]}
+
+    def _remember(self, step: JointStep, out: dict[str, Any]) -> None:
         self.store_experience(
-            obs, available, out["actions"], out["log_pi"], rewards, out["values"], terminated, infos, state=state,
-            rnn_hidden=self.hidden, **self.get_aux_info(out),
+            step.obs, step.avail_actions, step.acts, out["log_pi"], step.rewards, out["values"], step.terminals,
+            step.infos, state=step.state, rnn_hidden=self.hidden, **self.get_aux_info(out),
         )
         self.hidden = (out["rnn_hidden_actor"], out["rnn_hidden_critic"])
-        self._end_paths(next_obs, terminated, after, infos)
-        for e, info in enumerate(infos):
-            if self.use_rnn and "reset_obs" in info:
-                self.hidden = self.init_hidden_item(e, *self.hidden)
-        self.end_episodes(infos, envs=envs, **stage)
-        metrics = self._learn(stage) if self.memory.full else {}
-        self.current_step += self.n_envs
-        self.callback.on_train_step_end(
-            self.current_step, envs=envs, policy=self.policy, train_info=metrics, **stage
-        )
-        return infos, metrics
+        self._end_paths(step)
 
-    def _learn(self, stage: dict[str, Any]) -> dict[str, Any]:
-        metrics = self.train_epochs(self.n_epochs)
-        self.callback.on_train_epochs_end(
-            self.current_step, policy=self.policy, memory=self.memory, current_episode=self.current_episode,
-            update_info=metrics, **stage,
-        )
-        return metrics
+    def _begin_again(self, e: int) -> None:
+        if self.use_rnn:
+            self.hidden = self.init_hidden_item(e, *self.hidden)
 
-    def _end_paths(
-        self, next_obs: list[Observations], terminated: list[Flags], state: NDArray[Any], infos: list[Info]
-    ) -> None:
+    def _updates_due(self) -> int:
+        """Return 1 where the horizon is reached."""
+        return int(self.memory.full)
+
+    def _end_paths(self, step: JointStep) -> None:
         """End paths: with 0 where the game has ended for an agent, with a value where time or the memory is over."""
-        full = self.memory.full
+        full, ended = self.memory.full, step.terminals
         over = [
-            {a: terminated[e][a] or info["truncations"][a] or full for a in self.agent_keys}
-            for e, info in enumerate(infos)
+            {a: ended[e][a] or info["truncations"][a] or full for a in self.agent_keys}
+            for e, info in enumerate(step.infos)
         ]
         values = [dict.fromkeys(self.agent_keys, 0.0)] * self.n_envs
-        if any(flags[a] and not terminated[e][a] for e, flags in enumerate(over) for a in self.agent_keys):
+        if any(flags[a] and not ended[e][a] for e, flags in enumerate(over) for a in self.agent_keys):
             values = self.get_terminated_values(
-                next_obs, None, terminated, state, rnn_hidden=self.hidden,
-                avail_actions=[info["avail_actions"] for info in infos],
+                step.next_obs, None, ended, step.next_state, rnn_hidden=self.hidden,
+                avail_actions=step.next_avail_actions,
             )
         for e, flags in enumerate(over):
             self.memory.finish_path(e, {a: values[e][a] for a in self.agent_keys if flags[a]})
 
-    def _cut_paths(self, envs: VecMultiAgentEnv) -> None:
+    def _leave(self, envs: VecMultiAgentEnv) -> None:
         """End all open paths here: what follows has the critic's value."""
         if self.memory.size and not self.memory.full:
             nobody = [dict.fromkeys(self.agent_keys, False)] * self.n_envs
@@ -186,21 +157,7 @@ class OnPolicyMARLAgents(StochasticActors):
         """
         if test_mode:
             return self.test(n_episodes, deterministic_policy, run_envs, close_envs)
-        envs = self.training_envs() if run_envs is None else run_envs
-        self.require_memory(envs)
-        self._cut_paths(self.training_envs())
-        before, self.hidden = self.hidden, self.init_rnn_hidden(self.n_envs)
-        envs.reset()
-        left, scores = shares(n_episodes, self.n_envs), []
-        while left.any() and not self.callback.stop_training:
-            infos, _ = self._advance(envs, n_episodes=n_episodes)
-            for e in (e for e, info in enumerate(infos) if "reset_obs" in info and left[e]):
-                left[e] -= 1
-                scores.append(self.score(infos[e]))
-        if envs is not self.train_envs:
-            self._cut_paths(envs)
-            self.hidden = before
-        return scores
+        return self._train_episodes(n_episodes, run_envs)
 
     def train_epochs(self, n_epochs: int = 1) -> dict[str, float]:
         """Learn from what is stored and forget it; every epoch goes over every step once.
@@ -208,7 +165,7 @@ class OnPolicyMARLAgents(StochasticActors):
         Returns:
             The last minibatch's metrics; none where nothing is stored.
         """
-        self._cut_paths(self.training_envs())
+        self._leave(self.training_envs())
         memory, info = self.memory, {}
         if not memory.units:
             return {}
@@ -253,6 +210,4 @@ class OnPolicyMARLAgents(StochasticActors):
         Raises:
             ValueError: if there are no environments to test in, or they are the training environments.
         """
-        if test_envs is None or test_envs is self.train_envs:
-            raise ValueError("give test_envs: the training environments are not tested in")
         return run_test(self, test_episodes, test_envs, deterministic=deterministic_policy, close_envs=close_envs)

@@ -216,8 +216,9 @@ def test_a_test_counts_episodes_writes_nothing_and_leaves_the_training_alone(kin
         assert not any(env.closed for env in tests.envs)
         assert built.test(7, test_envs=tests) == scores
         assert all(env.closed for env in tests.envs)
-    with pytest.raises(ValueError, match="test_envs"):
-        built.test(1)
+    for envs in (None, built.train_envs):
+        with pytest.raises(ValueError, match="test_envs"):
+            built.test(1, test_envs=envs)
     built.config.update_rms = True
     count = built.obs_rms.count
     built.test(2, test_envs=many(make, 2))

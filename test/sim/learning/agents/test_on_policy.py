@@ -246,8 +246,9 @@ def test_a_test_counts_episodes_writes_nothing_and_leaves_the_training_alone():
     again = built.test(7, test_envs=tests)
     assert again == scores  # deterministic by default, in a world without chance
     assert all(env.closed for env in tests.envs)
-    with pytest.raises(ValueError, match="test_envs"):
-        built.test(1)
+    for envs in (None, built.train_envs):
+        with pytest.raises(ValueError, match="test_envs"):
+            built.test(1, test_envs=envs)
     built.config.update_rms = True
     built.test(2, test_envs=lines(2))
     assert built.obs_rms.count > before[0]["count"]
