@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from pe_sim.learning.agents.deterministic import DeterministicAgent
 from pe_sim.learning.agents.learner import Learner, numbers, rows
 from pe_sim.learning.agents.off_policy import OffPolicyAgent
 from pe_sim.learning.agents.q_networks import ActionCritic, BoundedActor
@@ -39,7 +40,7 @@ class DDPGLearner(Learner):
         return {"Qloss": critic_loss, "Ploss": actor_loss, "Qvalue": float(judged.detach().mean())}
 
 
-class DDPGAgent(OffPolicyAgent):
+class DDPGAgent(DeterministicAgent, OffPolicyAgent):
     """Deep deterministic policy gradient for bounded values."""
 
     def _build_policy(self) -> nn.ModuleDict:
@@ -51,7 +52,3 @@ class DDPGAgent(OffPolicyAgent):
         self.learner = DDPGLearner(policy, self.config, self.scale, self.generator)
         self.learner.follow(1.0, "actor", "critic")
         return policy
-
-    def _best_actions(self, observations: NDArray[Any]) -> NDArray[Any]:
-        with torch.no_grad():
-            return self.scale.clip(self.scale.up(self.policy["actor"](rows(observations)).numpy()))

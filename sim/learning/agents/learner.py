@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pe_sim.errors import PeError
 from pe_sim.learning.agents.action_scale import ActionScale
 from pe_sim.learning.agents.settings import setting
+from pe_sim.learning.agents.targets import follow
 from pe_sim.learning.networks import plain
 
 
@@ -62,12 +63,8 @@ class Learner(ABC):
         return numbers(rewards) + discount * (1.0 - numbers(terminals)) * following
 
     def follow(self, tau: float, *names: str) -> None:
-        """Move 'target_<name>' towards '<name>' by the share ``tau`` (Lillicrap et al., 2016); 1 copies."""
-        with torch.no_grad():
-            for name in names:
-                pairs = zip(self.policy[f"target_{name}"].parameters(), self.policy[name].parameters(), strict=True)
-                for target, source in pairs:
-                    target.lerp_(source, tau)
+        """Move target networks, see :func:`~pe_sim.learning.agents.targets.follow`."""
+        follow(self.policy, tau, *names)
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to go on that is not in the networks."""

@@ -21,6 +21,7 @@ from pe_sim.learning.agents.marl_networks import SequenceNet
 from pe_sim.learning.agents.marl_saving import SavedAgents
 from pe_sim.learning.agents.marl_vector_env import VecMultiAgentEnv
 from pe_sim.learning.agents.settings import setting, widths
+from pe_sim.learning.agents.targets import follow
 from pe_sim.learning.requirement import require_torch
 
 
@@ -172,6 +173,11 @@ class MARLAgents(JointBatches, SavedAgents, ABC):
             PeError: if the loss is not finite.
         """
         return step_of(self.optimisers[name], name, loss, self.config)
+
+    def sync(self) -> None:
+        """Copy the networks that have targets to them, every sync_frequency updates."""
+        if (self.iterations + 1) % int(getattr(self.config, "sync_frequency", 100)) == 0:
+            follow(self.policy, 1.0, *(name for name in self.policy if f"target_{name}" in self.policy))
 
     def score(self, info: Info) -> float:
         """Return the score of an episode: the mean over the agents."""

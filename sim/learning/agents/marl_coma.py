@@ -102,6 +102,5 @@ class COMAAgents(OnPolicyMARLAgents):
             info["actor_loss"] = self.step_optimiser(f"actor {group.key}", loss)
             info["entropy"] = float(entropy.detach())
             info |= {f"{name}/{group.key}": info[name] for name in ("critic_loss", "actor_loss", "entropy")}
-        if (self.iterations + 1) % int(getattr(self.config, "sync_frequency", 100)) == 0:
-            self.policy["target_critic"].load_state_dict(self.policy["critic"].state_dict())
+        self.sync()
         return info

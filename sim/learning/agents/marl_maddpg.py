@@ -13,6 +13,7 @@ from pe_sim.learning.agents.marl_explorers import Hiddens
 from pe_sim.learning.agents.marl_grouping import Group
 from pe_sim.learning.agents.marl_q_agents import mean_square
 from pe_sim.learning.agents.off_policy_marl import OffPolicyMARLAgents
+from pe_sim.learning.agents.targets import follow
 
 
 class MADDPGAgents(OffPolicyMARLAgents):
@@ -90,6 +91,5 @@ class MADDPGAgents(OffPolicyMARLAgents):
             )
             info["actor_loss"] = self.step_optimiser(f"actor {group.key}", -gain / weight.sum().clamp(min=1.0))
             info |= {f"{name}_loss/{group.key}": info[f"{name}_loss"] for name in ("critic", "actor")}
-        for name in ("actor", "critic"):
-            self.follow(name, float(getattr(self.config, "tau", 0.005)))
+        follow(self.policy, float(getattr(self.config, "tau", 0.005)), "actor", "critic")
         return info

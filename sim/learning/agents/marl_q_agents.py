@@ -70,12 +70,6 @@ class QAgents(OffPolicyMARLAgents):
                 following |= group.split(worth.gather(-1, liked.argmax(-1, keepdim=True))[..., 0])
         return taken, following
 
-    def sync(self) -> None:
-        """Copy the networks to their targets every sync_frequency updates."""
-        if (self.iterations + 1) % int(getattr(self.config, "sync_frequency", 100)) == 0:
-            for name in [name for name in self.policy if f"target_{name}" in self.policy]:
-                self.follow(name, 1.0)
-
     def joint(self, sample: dict[str, Any], name: str) -> Tensor:
         """Return a sample's field of all agents, float32 (L, U, N)."""
         return torch.stack([torch.from_numpy(sample[name][a]).float() for a in self.agent_keys], dim=-1)

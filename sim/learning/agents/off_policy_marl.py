@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from pe_sim.errors import PeError
 from pe_sim.learning.agents.marl_batches import Actions, Available
@@ -148,13 +147,6 @@ class OffPolicyMARLAgents(ExploringActors):
         for _ in range(n_epochs):
             info = self.learn_from(self.memory.sample(self.rng))
         return {**info, "epsilon-greedy": self.e_greedy, "noise_scale": self.noise_scale}
-
-    def follow(self, name: str, tau: float) -> None:
-        """Move the networks 'target_<name>' towards '<name>' by the share ``tau``; 1 copies."""
-        with torch.no_grad():
-            pairs = zip(self.policy[f"target_{name}"].parameters(), self.policy[name].parameters(), strict=True)
-            for target, source in pairs:
-                target.lerp_(source, tau)
 
     def test(
         self, test_episodes: int, test_envs: VecMultiAgentEnv | None = None, close_envs: bool = True

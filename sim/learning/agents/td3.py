@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pe_sim.learning.agents.action_scale import ActionScale
+from pe_sim.learning.agents.deterministic import DeterministicAgent
 from pe_sim.learning.agents.learner import Learner, numbers, rows
 from pe_sim.learning.agents.off_policy import OffPolicyAgent
 from pe_sim.learning.agents.q_networks import ActionCritic, BoundedActor
 from pe_sim.learning.agents.settings import setting, widths
 
 NETWORKS = ("actor", "critic_1", "critic_2")
-
-
-def twin_networks(config: Any, generator: torch.Generator, inputs: int, scale: ActionScale) -> nn.ModuleDict:
-    """Return an actor, two critics, and those that follow them."""
-    policy = nn.ModuleDict()
-    for prefix in ("", "target_"):
-        policy[f"{prefix}actor"] = BoundedActor(generator, widths(config, "actor"), inputs, scale.size)
-        for number in (1, 2):
-            critic = ActionCritic(generator, widths(config, "critic"), inputs, scale.size)
-            policy[f"{prefix}critic_{number}"] = critic
-    return policy
 
 
 class TD3Learner(Learner):
@@ -74,15 +63,25 @@ class TD3Learner(Learner):
         return loss
 
 
-class TD3Agent(OffPolicyAgent):
-    """Twin delayed deterministic policy gradient for bounded values."""
+class TwinCriticsAgent(DeterministicAgent):
+    """Base of agents with an actor, two critics, and those that follow them."""
+
+    title: ClassVar[str]
+    learner_class: ClassVar[type[TD3Learner]]
 
     def _build_policy(self) -> nn.ModuleDict:
-        self.scale.require_bounded("TD3")
-        policy = twin_networks(self.config, self.generator, self.inputs, self.scale)
-        self.learner = TD3Learner(policy, self.config, self.scale, self.generator)
+        self.scale.require_bounded(self.title)
+        sizes, policy = (self.inputs, self.scale.size), nn.ModuleDict()
+        for prefix in ("", "target_"):
+            policy[f"{prefix}actor"] = BoundedActor(self.generator, widths(self.config, "actor"), *sizes)
+            for number in (1, 2):
+                critic = ActionCritic(self.generator, widths(self.config, "critic"), *sizes)
+                policy[f"{prefix}critic_{number}"] = critic
+        self.learner = self.learner_class(policy, self.config, self.scale, self.generator)
         return policy
 
-    def _best_actions(self, observations: NDArray[Any]) -> NDArray[Any]:
-        with torch.no_grad():
-            return self.scale.clip(self.scale.up(self.policy["actor"](rows(observations)).numpy()))
+
+class TD3Agent(TwinCriticsAgent, OffPolicyAgent):
+    """Twin delayed deterministic policy gradient for bounded values."""
+
+    title, learner_class = "TD3", TD3Learner

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from torch import Tensor
 
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
-
-from pe_sim.learning.agents.learner import rows
 from pe_sim.learning.agents.offline import OfflineAgent
-from pe_sim.learning.agents.td3 import TD3Learner, twin_networks
+from pe_sim.learning.agents.td3 import TD3Learner, TwinCriticsAgent
 
 
 class TD3BCLearner(TD3Learner):
@@ -24,15 +19,7 @@ class TD3BCLearner(TD3Learner):
         return loss
 
 
-class TD3BCAgent(OfflineAgent):
+class TD3BCAgent(TwinCriticsAgent, OfflineAgent):
     """Twin delayed policy gradient with behaviour cloning, for bounded values."""
 
-    def _build_policy(self) -> nn.ModuleDict:
-        self.scale.require_bounded("TD3+BC")
-        policy = twin_networks(self.config, self.generator, self.inputs, self.scale)
-        self.learner = TD3BCLearner(policy, self.config, self.scale, self.generator)
-        return policy
-
-    def _best_actions(self, observations: NDArray[Any]) -> NDArray[Any]:
-        with torch.no_grad():
-            return self.scale.clip(self.scale.up(self.policy["actor"](rows(observations)).numpy()))
+    title, learner_class = "TD3+BC", TD3BCLearner
