@@ -9,20 +9,13 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from pe_sim.errors import PeError
-
-RESUMABLE = 100_000
-"""Steps of an episode that are remembered: longer ones cannot be come back to."""
+from pe_sim.learning.agents.slot import RESUMABLE, Slot
 
 Step = tuple[NDArray[Any], float, bool, bool, dict[str, Any]]
 
 
-class EnvironmentSlot:
+class EnvironmentSlot(Slot):
     """An environment of the Gymnasium kind, with automatic reset.
-
-    Its state is told by how it came about: the seed, the random generator at the episode's beginning, the number of the
-    episode where ``info`` tells it, and the actions since. An environment whose randomness is in its ``np_random``, or
-    determined by seed and episode, comes back exactly.
 
     Args:
         make: makes the environment.
@@ -31,14 +24,16 @@ class EnvironmentSlot:
         env: the environment.
     """
 
+    env: gym.Env[Any, Any]
+
     def __init__(self, make: Callable[[], gym.Env[Any, Any]]) -> None:
-        self.env = make()
-        self._recording = False
-        self._seed: int | None = None
-        self._random: Any = None
-        self._episode: int | None = None
-        self._actions: list[NDArray[Any]] = []
+        super().__init__(make())
         self._steps, self._score = 0, 0.0
+
+    @property
+    def inner(self) -> Any:
+        """The environment itself, without what is wrapped around it."""
+        return self.env.unwrapped
 
     def describe(self) -> tuple[gym.Space[Any], gym.Space[Any], int]:
         """Return observation space, action space and the limit of steps, 0 where there is none."""
@@ -46,16 +41,12 @@ class EnvironmentSlot:
         limit = int((spec.max_episode_steps if spec is not None else None) or 0)
         return self.env.observation_space, self.env.action_space, limit
 
-    def record(self, on: bool) -> None:
-        """Add a 'frame' to every info from now on, or no longer."""
-        self._recording = on
-
     def reset(self, seed: int | None) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin an episode, with a seed also a new sequence of episodes."""
         if seed is not None:
             self._seed, self._random = seed, None
             return self._begin(*self.env.reset(seed=seed))
-        self._random = self.env.unwrapped.np_random.bit_generator.state
+        self._random = self.inner.np_random.bit_generator.state
         return self._begin(*self.env.reset())
 
     def _begin(self, observation: NDArray[Any], info: dict[str, Any]) -> tuple[NDArray[Any], dict[str, Any]]:
@@ -84,36 +75,17 @@ class EnvironmentSlot:
         if self._steps <= RESUMABLE:
             self._actions.append(np.array(action))
 
-    def render(self) -> Any:
-        """Return a picture, uint8 (H, W, 3).
-
-        Raises:
-            PeError: if the environment draws none.
-        """
-        try:
-            frame = self.env.render()
-        except NotImplementedError:
-            frame = None
-        if frame is None:
-            cure = "make it with render_mode='rgb_array', or switch render off"
-            raise PeError("environment", "draws no pictures", type(self.env.unwrapped).__name__, cure)
-        return np.array(frame, np.uint8)
-
     def state(self) -> dict[str, Any]:
         """Return how the present state came about, as plain data."""
-        if self._steps > RESUMABLE:
-            raise PeError("environment", f"is more than {RESUMABLE} steps into its episode: too many to be kept")
+        origin = self._origin(self._steps)
         actions = np.stack(self._actions) if self._actions else np.zeros(0)
-        return {
-            "seed": self._seed, "random": self._random, "episode": self._episode, "actions": actions,
-            "score": self._score,
-        }
+        return {**origin, "actions": actions, "score": self._score}
 
     def restore(self, state: dict[str, Any]) -> NDArray[Any]:
         """Come back to a :meth:`state` and return what is seen there."""
         observation, _ = self.reset(state["seed"])
         if state["random"] is not None:
-            self.env.unwrapped.np_random.bit_generator.state = state["random"]
+            self.inner.np_random.bit_generator.state = state["random"]
             self._random = state["random"]
             options = None if state["episode"] is None else {"episode": state["episode"]}
             observation, _ = self._begin(*self.env.reset(options=options))
@@ -121,7 +93,3 @@ class EnvironmentSlot:
             observation, reward, *_ = self.env.step(action)
             self._count(action, float(reward))
         return observation
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.env.close()

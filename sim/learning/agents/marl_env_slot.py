@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pe_sim.errors import PeError
 from pe_sim.learning.agents.marl_env import Flags, Info, JointEnv, Observations
-
-RESUMABLE = 100_000
-"""Steps of an episode that are remembered: longer ones cannot be come back to."""
+from pe_sim.learning.agents.slot import RESUMABLE, Slot
 
 Results = tuple[Observations, dict[str, float], Flags, bool, Info]
 
 
-class JointEnvSlot:
+class JointEnvSlot(Slot):
     """A :class:`JointEnv` with automatic reset.
-
-    Its state is told by how it came about: the seed, the random generator at the episode's beginning, the number of the
-    episode where infos tell it, and the actions since. An environment whose randomness is in its ``np_random``, or
-    determined by seed and episode, comes back exactly.
 
     Args:
         make: makes the environment.
     """
 
+    env: JointEnv
+    undrawn: ClassVar[tuple[type[Exception], ...]] = (NotImplementedError, AttributeError)
+
     def __init__(self, make: Callable[[], Any]) -> None:
-        self.env = JointEnv(make())
-        self._recording = False
-        self._seed: int | None = None
-        self._random: Any = None
-        self._episode: int | None = None
-        self._actions: list[dict[str, Any]] = []
+        super().__init__(JointEnv(make()))
+
+    @property
+    def inner(self) -> Any:
+        """The environment itself, of whatever convention."""
+        return self.env.env
 
     def describe(self) -> tuple[Any, ...]:
         """Return agents, observation spaces, action spaces, state space and the limit of steps."""
         env = self.env
         return env.agents, env.observation_space, env.action_space, env.state_space, env.max_episode_steps
-
-    def record(self, on: bool) -> None:
-        """Add a 'frame' to every info from now on, or no longer."""
-        self._recording = on
 
     def reset(self, seed: int | None) -> tuple[Observations, Info]:
         """Begin an episode, with a seed also a new sequence of episodes."""
@@ -55,7 +47,7 @@ class JointEnvSlot:
     @property
     def _generator(self) -> Any:
         """The environment's own random generator, or None."""
-        env = getattr(self.env.env, "unwrapped", self.env.env)
+        env = getattr(self.inner, "unwrapped", self.inner)
         return getattr(env, "np_random", None)
 
     def _begin(self, obs: Observations, info: Info) -> tuple[Observations, Info]:
@@ -82,26 +74,9 @@ class JointEnvSlot:
             info["acting"] = begun["acting"]
         return obs, rewards, terminated, truncated, info
 
-    def render(self) -> Any:
-        """Return a picture, uint8 (H, W, 3).
-
-        Raises:
-            PeError: if the environment draws none.
-        """
-        try:
-            frame = self.env.render()
-        except (NotImplementedError, AttributeError):
-            frame = None
-        if frame is None:
-            cure = "make it with render_mode='rgb_array', or switch render off"
-            raise PeError("environment", "draws no pictures", type(self.env.env).__name__, cure)
-        return np.array(frame, np.uint8)
-
     def state(self) -> dict[str, Any]:
         """Return how the present state came about, as plain data."""
-        if len(self._actions) > RESUMABLE:
-            raise PeError("environment", f"is more than {RESUMABLE} steps into its episode: too many to be kept")
-        return {"seed": self._seed, "random": self._random, "episode": self._episode, "actions": list(self._actions)}
+        return {**self._origin(len(self._actions)), "actions": list(self._actions)}
 
     def restore(self, state: dict[str, Any]) -> tuple[Observations, Info]:
         """Come back to a :meth:`state` and return what is seen there."""
@@ -116,7 +91,3 @@ class JointEnvSlot:
             self._actions.append(actions)
             obs, _, _, _, info = self.env.step(actions)
         return obs, info
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.env.close()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pe_sim.errors import PeError
 from pe_sim.learning.agents.marl_env import Flags, Info, Observations
 from pe_sim.learning.agents.marl_env_slot import JointEnvSlot
+from pe_sim.learning.agents.vector_base import EnvVector, InThisProcess
 
 Step = tuple[list[Observations], list[dict[str, float]], list[Flags], list[bool], list[Info]]
 
 
-class VecMultiAgentEnv(ABC):
+class VecMultiAgentEnv(EnvVector):
     """Environments of the same agents, with automatic reset, and what is present in each.
 
     Args:
@@ -37,25 +36,20 @@ class VecMultiAgentEnv(ABC):
     """
 
     def __init__(self, spaces: tuple[Any, ...], num_envs: int, env_seed: int | None) -> None:
+        super().__init__(num_envs, env_seed)
         self.agents: list[str] = spaces[0]
         self.observation_space: dict[str, Any] = spaces[1]
         self.action_space: dict[str, Any] = spaces[2]
         self.state_space, self.max_episode_steps = spaces[3], int(spaces[4])
-        self.num_envs, self.num_agents, self._seed = num_envs, len(self.agents), env_seed
+        self.num_agents = len(self.agents)
         self.buf_obs: list[Observations] = [{} for _ in range(num_envs)]
         self.buf_state = np.zeros((num_envs, *self.state_space.shape), np.float32)
         self.buf_avail_actions: list[dict[str, NDArray[np.bool_]] | None] = [None] * num_envs
         self.buf_acting: list[Flags] = [{} for _ in range(num_envs)]
 
-    @abstractmethod
-    def _each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a method of every :class:`JointEnvSlot`, each with its own arguments."""
-
     def reset(self) -> tuple[list[Observations], list[Info]]:
         """Begin an episode everywhere; return observations and infos, by environment."""
-        seeds = [None if self._seed is None else self._seed + e for e in range(self.num_envs)]
-        begun = self._each("reset", [(seed,) for seed in seeds])
-        self._seed = None
+        begun = self._begin()
         for e, (obs, info) in enumerate(begun):
             self._present(e, obs, info)
         return list(self.buf_obs), [info for _, info in begun]
@@ -81,15 +75,6 @@ class VecMultiAgentEnv(ABC):
         self.buf_obs[e], self.buf_avail_actions[e] = obs, info["avail_actions"]
         self.buf_state[e], self.buf_acting[e] = info["state"], info["acting"]
 
-    def render(self, mode: str = "rgb_array") -> list[Any]:
-        """Return a frame of every environment."""
-        del mode  # environments know their mode from the beginning
-        return self._each("render", [()] * self.num_envs)
-
-    def record(self, *, on: bool) -> None:
-        """Add 'frame' to every info, drawn before an automatic reset, and 'reset_frame', drawn after it; or stop."""
-        self._each("record", [(on,)] * self.num_envs)
-
     def state(self) -> dict[str, Any]:
         """Return how the present states came about, as plain data."""
         return {"envs": self._each("state", [()] * self.num_envs), "obs": list(self.buf_obs)}
@@ -100,21 +85,13 @@ class VecMultiAgentEnv(ABC):
         Raises:
             PeError: if the number of environments differs, or one does not come back to where it was.
         """
-        if len(state["envs"]) != self.num_envs:
-            raise PeError("envs", f"must be {len(state['envs'])}, as they were", self.num_envs)
-        self._seed = None
-        for e, (obs, info) in enumerate(self._each("restore", [(one,) for one in state["envs"]])):
+        for e, (obs, info) in enumerate(self._come_back(state["envs"])):
             self._present(e, obs, info)
-            if not all(np.array_equal(obs[a], state["obs"][e][a], equal_nan=True) for a in self.agents):
-                cure = "draw from its np_random only, and make it with what it was made with"
-                raise PeError(f"environment {e}", "does not come back to where it was", cure=cure)
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close all environments."""
+            was = state["obs"][e]
+            self._require_return(e, same=all(np.array_equal(obs[a], was[a], equal_nan=True) for a in self.agents))
 
 
-class DummyVecMultiAgentEnv(VecMultiAgentEnv):
+class DummyVecMultiAgentEnv(InThisProcess, VecMultiAgentEnv):
     """Environments stepped one after another in this process.
 
     Args:
@@ -127,14 +104,6 @@ class DummyVecMultiAgentEnv(VecMultiAgentEnv):
     """
 
     def __init__(self, env_fns: Sequence[Callable[[], Any]], env_seed: int | None = None) -> None:
-        self._slots = [JointEnvSlot(make) for make in env_fns]
-        self.envs = [slot.env.env for slot in self._slots]
-        super().__init__(self._slots[0].describe(), len(self._slots), env_seed)
-
-    def _each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        return [getattr(slot, method)(*given) for slot, given in zip(self._slots, arguments, strict=True)]
-
-    def close(self) -> None:
-        """Close all environments."""
-        for slot in self._slots:
-            slot.close()
+        self._slots = slots = [JointEnvSlot(make) for make in env_fns]
+        self.envs = [slot.inner for slot in slots]
+        super().__init__(slots[0].describe(), len(slots), env_seed)

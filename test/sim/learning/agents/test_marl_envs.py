@@ -201,7 +201,7 @@ def test_environments_in_processes_equal_those_in_this_one():
             assert same(there.buf_avail_actions, here.buf_avail_actions)
             assert there.buf_acting == here.buf_acting
         assert same(there.state(), here.state())
-        processes = there._processes
+        processes = there._workers
         with pytest.raises(PluginError, match="KeyError"):
             there.step([{}] * 3)
     finally:
