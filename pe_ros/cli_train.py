@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import signal
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+
+PATIENCE = 1.0
+"""How long something may take before it is shown how far it is [s]."""
 
 
 def train(
@@ -58,16 +62,34 @@ def train(
             raise PeError(str(checkpoint), "there is no checkpoint to go on from", cure="leave --resume out")
         if checkpoint.exists() and not resume:
             raise PeError(str(directory), "holds a training already", cure="give --resume, or another --output")
-        trainer = trainer_of(spec, spec.load_engagement(file.parent), directory)
-        if resume:
-            trainer.resume(checkpoint)
+        trainer, console = trainer_of(spec, spec.load_engagement(file.parent), directory), Console()
         try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as fault:
-            raise PeError(str(directory), f"cannot be made: {fault.strerror or fault}") from fault
-        console = Console()
-        finished = _run(trainer, console, quiet)
-        _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
+            if resume:
+                with _bar(console, quiet, "going back to where it stopped") as done:
+                    trainer.resume(checkpoint, done)
+            _make(directory)
+            finished = _run(trainer, console, quiet)
+            _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
+        finally:
+            trainer.close()
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise PeError(str(directory), f"cannot be made: {fault.strerror or fault}") from fault
+
+
+@contextmanager
+def _bar(console: Console, quiet: bool, text: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar once something takes its time; give what is to be told how much is done of how much."""
+    begin = time.monotonic()
+    with Progress(console=console, disable=quiet, transient=True) as bar:
+        task = bar.add_task(text, visible=False)
+        yield lambda done, total: bar.update(
+            task, completed=done, total=total, visible=time.monotonic() - begin > PATIENCE
+        )
 
 
 def _run(trainer: AnyTrainer, console: Console, quiet: bool) -> bool:
@@ -131,7 +153,9 @@ def _conclude(trainer: AnyTrainer, console: Console, *, finished: bool, quiet: b
         from pe_sim.evaluation.evaluate import evaluate as measure
 
         flown = trainer.flown_by({role: bundle.path for role, bundle in bundles.items()})
-        evaluation = measure(flown, trainer.spec.evaluate_episodes, seed=trainer.spec.seed + 1_000_003).as_dict()
+        episodes, seed = trainer.spec.evaluate_episodes, trainer.spec.seed + 1_000_003
+        with _bar(console, quiet, "unseen episodes") as done:
+            evaluation = measure(flown, episodes, seed, progress=lambda number: done(number, episodes)).as_dict()
         evaluation.pop("policies")
         bundles = trainer.write_bundles(evaluation)
     if json_file is not None:

@@ -19,6 +19,9 @@ from pe_sim.timing import seconds
 Z = 1.959963984540054
 """Standard normal quantile of 97.5 %: intervals hold with 95 %."""
 
+CAPTURES = ("capture", "pursuers_win")
+"""Outcomes that count as a capture: with rules of combat the last evader may fall to a gun, or fly into the ground."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -29,7 +32,7 @@ class Evaluation:
         episodes: how many.
         seed: of the run.
         outcomes: name -> how many.
-        capture_rate: share of episodes that ended in capture.
+        capture_rate: share of episodes that ended in capture, see :data:`CAPTURES`.
         capture_interval: its 95 % interval (Wilson, 1927).
         mean_time_to_capture: of the episodes that ended in capture [s]; None where there were none.
         time_interval: its 95 % interval [s], normal approximation; None with fewer than two captures.
@@ -90,8 +93,8 @@ class Flights:
 
     @property
     def captured(self) -> NDArray[np.bool_]:
-        """Which episodes ended in capture, bool (E,)."""
-        found: NDArray[np.bool_] = self.codes == OUTCOMES.index("capture")
+        """Which episodes ended in capture, see :data:`CAPTURES`, bool (E,)."""
+        found: NDArray[np.bool_] = np.isin(self.codes, [OUTCOMES.index(name) for name in CAPTURES])
         return found
 
 

@@ -20,7 +20,7 @@ from pe_sim.learning.game_spec import GameTrainingSpec
 from pe_sim.learning.networks import plain, tensors
 from pe_sim.learning.normaliser import RunningNormaliser
 from pe_sim.learning.trainer import CHECKPOINT
-from pe_sim.learning.training import Progress
+from pe_sim.learning.training import Done, Progress
 from pe_sim.policies.bundle import Bundle, Normalisation, Weights, write
 from pe_sim.policies.describe import describe
 
@@ -100,12 +100,16 @@ class GameTrainer:
         })
         return path
 
-    def resume(self, path: Path) -> None:
-        """Go on from a checkpoint of the same training file.
+    def close(self) -> None:
+        """Nothing here runs in processes of its own."""
+
+    def resume(self, path: Path, done: Done | None = None) -> None:
+        """Go on from a checkpoint of the same training file; nothing takes its time here, so ``done`` hears nothing.
 
         Raises:
             PeError: if it is damaged, no checkpoint, or of another training.
         """
+        del done
         state = read_checkpoint(path)
         mine, theirs = self.spec.model_dump(mode="json"), state.get("training", {})
         differ = [key for key in mine if key not in FREE and theirs.get(key) != mine[key]]

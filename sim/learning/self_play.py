@@ -20,7 +20,7 @@ from pe_sim.learning.side import Side
 from pe_sim.learning.spec import TrainingSpec
 from pe_sim.learning.tournament import POOL
 from pe_sim.learning.trainer import CHECKPOINT, Trainer, require_same
-from pe_sim.learning.training import Training
+from pe_sim.learning.training import Done, Training
 from pe_sim.policies.bundle import Bundle, read, replace_file
 from pe_sim.schema import nearest
 
@@ -160,7 +160,7 @@ class SelfPlay(Training):
             raise PeError(str(self.directory / POOL), f"cannot be written: {fault.strerror or fault}") from fault
         return path
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path, done: Done | None = None) -> None:
         """Go on from a checkpoint of the same training file.
 
         Raises:
@@ -175,11 +175,16 @@ class SelfPlay(Training):
                     _require_whole(member)
             for side in self.sides:
                 side.meet()
-                side.trainer.restore(state["sides"][side.team], path)
+                side.trainer.restore(state["sides"][side.team], path, done)
                 side.rating = float(state["sides"][side.team]["rating"])
             self.update, self.history, self._begun = int(state["update"]), list(state["history"]), True
         except (KeyError, TypeError, ValueError) as fault:
             raise PeError(str(path), f"is no checkpoint of this training: {fault}") from fault
+
+    def close(self) -> None:
+        """End what the environments run in processes of their own."""
+        for side in self.sides:
+            side.trainer.close()
 
     def write_bundles(
         self, evaluation: dict[str, Any] | None = None, directory: Path | None = None

@@ -11,13 +11,14 @@ import torch
 from pe_sim.engagement import Engagement
 from pe_sim.envs.vector_pursuit import VectorPursuit
 from pe_sim.errors import EngagementError, PeError
+from pe_sim.evaluation.evaluate import CAPTURES
 from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
 from pe_sim.learning.collector import Collector, EpisodeFigures, past_actions, team_of
 from pe_sim.learning.env_state import environment_state, restore_environment
 from pe_sim.learning.ippo import Ippo, Sizes, Slot
 from pe_sim.learning.mappo import Mappo
 from pe_sim.learning.spec import LearnerSpec, TrainingSpec
-from pe_sim.learning.training import Progress, Training
+from pe_sim.learning.training import Done, Progress, Training
 from pe_sim.learning.warm_start import only_critic, warm_start
 from pe_sim.policies.bundle import Bundle, Weights, write
 from pe_sim.policies.describe import describe
@@ -146,16 +147,16 @@ class Trainer(Training):
         write_checkpoint(path, self.state())
         return path
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path, done: Done | None = None) -> None:
         """Go on from a checkpoint of the same training file.
 
         Raises:
             PeError: if it is damaged, no checkpoint, or of another training.
         """
-        self.restore(read_checkpoint(path), path)
+        self.restore(read_checkpoint(path), path, done)
 
-    def restore(self, state: dict[str, Any], path: Path) -> None:
-        """Go on from :meth:`state`, which was read from ``path``.
+    def restore(self, state: dict[str, Any], path: Path, done: Done | None = None) -> None:
+        """Go on from :meth:`state`, which was read from ``path``; ``done`` is told how much of it has come back.
 
         Raises:
             PeError: if it is of another training.
@@ -167,12 +168,16 @@ class Trainer(Training):
                 learner.restore(kept)
             for rollout, kept in zip(self._collector.rollouts, state["rollouts"], strict=True):
                 rollout.restore(kept)
-            restore_environment(self.env, state["environment"])
+            restore_environment(self.env, state["environment"], done)
             self._collector.refresh()
             self._collector.steps, self.update = int(state["steps"]), int(state["update"])
             self.history = list(state["history"])
         except (KeyError, TypeError, ValueError, RuntimeError) as fault:
             raise PeError(str(path), f"is no checkpoint of this training: {fault}") from fault
+
+    def close(self) -> None:
+        """End what the environment runs in processes of their own."""
+        self.env.close()
 
     def write_bundles(
         self, evaluation: dict[str, Any] | None = None, directory: Path | None = None
@@ -221,7 +226,7 @@ def _figures(episodes: EpisodeFigures) -> dict[str, float]:
     total = sum(episodes.outcomes.values())
     figures: dict[str, float] = {"episodes": float(total)}
     if total:
-        figures["capture"] = episodes.outcomes.get("capture", 0) / total
+        figures["capture"] = sum(episodes.outcomes.get(name, 0) for name in CAPTURES) / total
         figures["duration"] = float(np.mean(episodes.durations))
     for role, value in episodes.returns.items():
         figures[f"{role}/reward"] = value / max(1, total)

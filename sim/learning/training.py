@@ -13,6 +13,9 @@ from pe_sim.engagement import Engagement, override, parse, policy_changes
 from pe_sim.learning.spec import TrainingSpec
 from pe_sim.policies.bundle import Bundle
 
+Done = Callable[[int, int], None]
+"""Is told how much is done of how much."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -76,8 +79,12 @@ class Training(ABC):
         """
 
     @abstractmethod
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path, done: Done | None = None) -> None:
         """Go on from a checkpoint of the same training file.
+
+        Args:
+            path: the checkpoint.
+            done: told how much of the environment has come back, where a world has to be flown there again.
 
         Raises:
             PeError: if it is damaged, no checkpoint, or of another training.
@@ -88,6 +95,10 @@ class Training(ABC):
         self, evaluation: dict[str, Any] | None = None, directory: Path | None = None
     ) -> dict[str, Bundle]:
         """Write a bundle for every learning role into ``<directory>/<role>`` (the training's) and return them."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what runs in processes of their own; nothing can be trained any more."""
 
     @property
     def done(self) -> bool:

@@ -60,7 +60,8 @@ def serve(fleet: Fleet, link: Connection) -> None:
 
 def main() -> None:
     """Run one worker; arguments: descriptors of the socket and of the memory."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent says when to end
+    for number in (signal.SIGINT, signal.SIGTERM):  # they reach the whole group; the parent says when to end
+        signal.signal(number, signal.SIG_IGN)
     link = Connection(int(sys.argv[1]))
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         agents, batch, first, last, specs, around = pickle.loads(link.recv_bytes())  # noqa: S301 - from our own parent
