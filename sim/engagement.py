@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializeAsAny, ValidationError, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from pe_sim import registry
@@ -24,7 +24,7 @@ from pe_sim.quantities import Duration
 from pe_sim.randomise import DrawSpec, resolve
 from pe_sim.roles import RoleSpec, plugin
 from pe_sim.rules import RulesSpec
-from pe_sim.schema import Strict, as_engagement_error, nearest, refuse_unfit_name
+from pe_sim.schema import Strict, nearest, refuse_unfit_name, validated
 from pe_sim.timing import NANOSECONDS, ceil_tick, to_nanoseconds
 from pe_sim.worlds.base import WorldSpec
 from pe_sim.yaml_reader import read_yaml
@@ -168,12 +168,7 @@ def parse(data: Any, name: str = "engagement") -> Engagement:
     Raises:
         EngagementError: with the path of the key, the rule, the value and the nearest valid name.
     """
-    if not isinstance(data, dict):
-        raise EngagementError(name, "must be a mapping of keys", data)
-    try:
-        return Engagement.model_validate(data)
-    except ValidationError as fault:
-        raise as_engagement_error(fault, name) from fault
+    return validated(Engagement, data, name)
 
 
 def override(data: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

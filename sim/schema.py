@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -40,6 +40,8 @@ class Strict(BaseModel):
                     )
         return data
 
+
+Section = TypeVar("Section", bound=BaseModel)
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 """What can stand in a topic's name."""
@@ -96,3 +98,17 @@ def as_engagement_error(fault: ValidationError, root: str) -> EngagementError:
         value = None
     more = f"{len(errors) - 1} more faults after this one" if len(errors) > 1 else ""
     return EngagementError(f"{root}: {path}" if path else root, rule, value, more)
+
+
+def validated(section: type[Section], data: Any, name: str) -> Section:
+    """Return a file, or a section of one, from plain data; ``name`` is what errors call it.
+
+    Raises:
+        EngagementError: with the path of the key, the rule, the value and the nearest valid name.
+    """
+    if not isinstance(data, dict):
+        raise EngagementError(name, "must be a mapping of keys", data)
+    try:
+        return section.model_validate(data)
+    except ValidationError as fault:
+        raise as_engagement_error(fault, name) from fault

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from pe_sim.engagement import Engagement
 from pe_sim.learning.game_spec import GameTrainingSpec
 from pe_sim.learning.game_trainer import GameTrainer
 from pe_sim.learning.self_play import training_of
 from pe_sim.learning.spec import TrainingSpec, parse_training
 from pe_sim.learning.training import Training
-from pe_sim.schema import as_engagement_error
+from pe_sim.schema import validated
 from pe_sim.yaml_reader import read_yaml
 
 AnySpec = TrainingSpec | GameTrainingSpec
@@ -26,12 +24,9 @@ def parse_any(data: Any, name: str = "training") -> AnySpec:
     Raises:
         EngagementError: with the path of the key, the rule, the value and the nearest valid name.
     """
-    if not isinstance(data, dict) or "game" not in data:
-        return parse_training(data, name)
-    try:
-        return GameTrainingSpec.model_validate(data)
-    except ValidationError as fault:
-        raise as_engagement_error(fault, name) from fault
+    if isinstance(data, dict) and "game" in data:
+        return validated(GameTrainingSpec, data, name)
+    return parse_training(data, name)
 
 
 def load_any(path: Path) -> AnySpec:

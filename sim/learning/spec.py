@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pe_sim.engagement import Engagement, load, override, parse, policy_changes
@@ -13,7 +13,7 @@ from pe_sim.errors import EngagementError
 from pe_sim.learning.opponents_spec import OpponentSpec
 from pe_sim.learning.warm_start_spec import WarmStartSpec
 from pe_sim.policies.networks import NetworkSpec
-from pe_sim.schema import Strict, as_engagement_error, nearest
+from pe_sim.schema import Strict, nearest, validated
 from pe_sim.yaml_reader import read_yaml
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -138,12 +138,7 @@ def parse_training(data: Any, name: str = "training") -> TrainingSpec:
     Raises:
         EngagementError: with the path of the key, the rule, the value and the nearest valid name.
     """
-    if not isinstance(data, dict):
-        raise EngagementError(name, "must be a mapping of keys", data)
-    try:
-        return TrainingSpec.model_validate(data)
-    except ValidationError as fault:
-        raise as_engagement_error(fault, name) from fault
+    return validated(TrainingSpec, data, name)
 
 
 def load_training(path: Path) -> TrainingSpec:

@@ -16,14 +16,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pe_sim.errors import ContractError, PeError, PluginError
 from pe_sim.policies.contract import Contract
 from pe_sim.policies.networks import NetworkSpec
 from pe_sim.roles import ObserveSpec
-from pe_sim.schema import Strict, as_engagement_error
+from pe_sim.schema import Strict, validated
 from pe_sim.yaml_reader import read_yaml
 
 DESCRIPTION, WEIGHTS, GRAPH = "policy.yaml", "weights.safetensors", "policy.onnx"
@@ -192,10 +192,7 @@ def read(path: str | Path) -> Bundle:
             raise ContractError(str(path), f"is no policy bundle: it holds no {name}")
     _require_only_allowed(path)
     try:
-        description = Description.model_validate(read_yaml(path / DESCRIPTION))
-    except ValidationError as fault:
-        error = as_engagement_error(fault, str(path / DESCRIPTION))
-        raise ContractError(error.name, error.rule, error.value, error.cure) from fault
+        description = validated(Description, read_yaml(path / DESCRIPTION), str(path / DESCRIPTION))
     except PeError as fault:
         raise ContractError(fault.name, fault.rule, fault.value, fault.cure) from fault
     weights, sha = _read_weights(path / WEIGHTS)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from pe_sim import registry
 from pe_sim.actions import ActionSpec
 from pe_sim.errors import ContractError, PluginError
 from pe_sim.policies.base import Policy, context_of
-from pe_sim.schema import as_engagement_error
+from pe_sim.schema import validated
 from pe_sim.shared_files import config_directories
 
 if TYPE_CHECKING:
@@ -61,11 +59,7 @@ def load_policy(
             law = registry.lookup("pe_sim.guidance", chosen.removeprefix(GUIDANCE))
         except PluginError as fault:
             raise PluginError(f"roles.{role}.policy.use", fault.rule, fault.value, fault.cure) from fault
-        try:
-            settings = law.Parameters.model_validate(given)
-        except ValidationError as fault:
-            raise as_engagement_error(fault, f"roles.{role}.policy.parameters") from fault
-        policy: Policy = law(context, settings)
+        policy: Policy = law(context, validated(law.Parameters, given, f"roles.{role}.policy.parameters"))
         return policy
     path = bundle_directory(chosen)
     if not path.is_dir():

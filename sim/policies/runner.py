@@ -6,8 +6,6 @@ import hashlib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from pe_sim import streams
 from pe_sim.arrays import Array
 from pe_sim.envs.flatten import Flattener
@@ -17,7 +15,7 @@ from pe_sim.policies.bundle import Bundle, read
 from pe_sim.policies.contract import require_fit
 from pe_sim.policies.networks import EXACT_ROWS, Network
 from pe_sim.policies.torch_network import TorchNetwork
-from pe_sim.schema import Strict, as_engagement_error
+from pe_sim.schema import Strict, validated
 from pe_sim.sensors.inbox import SensorView
 
 
@@ -44,10 +42,7 @@ def load(path: Path, context: PolicyContext, parameters: dict[str, Any]) -> Bund
         ContractError: if it cannot be used or does not fit the agents.
         EngagementError: if a parameter is wrong.
     """
-    try:
-        settings = BundleParameters.model_validate(parameters)
-    except ValidationError as fault:
-        raise as_engagement_error(fault, f"roles.{context.role}.policy.parameters") from fault
+    settings = validated(BundleParameters, parameters, f"roles.{context.role}.policy.parameters")
     return BundlePolicy(read(path), context, settings)
 
 
