@@ -17,6 +17,7 @@ from torch import Tensor
 from pe_sim.actions import ActionSpec
 from pe_sim.errors import PeError
 from pe_sim.learning.advantage import gae
+from pe_sim.learning.annealing import anneal
 from pe_sim.learning.networks import Actor, Critic, plain, tensors
 from pe_sim.learning.normaliser import CLIP, RunningNormaliser, scaled
 from pe_sim.learning.padding import padded
@@ -159,7 +160,7 @@ class Ippo:
             torch.tensor(np.broadcast_to(slots, closed.shape)[closed].astype(np.int64)),
         )
         if spec.anneal:
-            self.optimiser.param_groups[0]["lr"] = spec.learning_rate * max(0.0, 1.0 - progress)
+            anneal(self.optimiser, spec.learning_rate, progress)
         figures = self._passes(data) if not self.actor.state_size else self._passes_over_sequences(rollout, data)
         variance = float(np.var(target))
         error = float(np.var(target - (rollout.value[closed] - self.returns.mean[0]) / self.returns.deviation[0]))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pe_sim.engagement import Engagement
 from pe_sim.envs.vector_pursuit import VectorPursuit, VectorStep
 from pe_sim.errors import EngagementError
+from pe_sim.learning.annealing import anneal
 from pe_sim.learning.ippo import Ippo
 from pe_sim.learning.normaliser import scaled
 from pe_sim.learning.warm_start_spec import WarmStartSpec
@@ -122,7 +123,7 @@ def _aggregate(
             for teacher in teachers.values():
                 teacher.begin(step.finals.rows)
         learner.observed.update(np.concatenate(seen[begin:]))
-        optimiser.param_groups[0]["lr"] = spec.learning_rate * (1.0 - round_ / spec.rounds)
+        anneal(optimiser, spec.learning_rate, round_ / spec.rounds)
         error = _fit(learner, spec, optimiser, (np.concatenate(seen), np.concatenate(told)), generator)
     return error
 
