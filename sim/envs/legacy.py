@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_sim.engagement import Engagement
+from pe_sim.envs.episodes import checked_number
 from pe_sim.envs.pursuit_env import ALL, Infos, Observations, PursuitEnv
 
 
@@ -27,7 +28,7 @@ class LegacyPursuit:
 
     def seed(self, seed: int) -> list[int]:
         """Begin a new run with this seed at the next reset."""
-        self._next = seed
+        self._next = checked_number("seed", seed)
         return [seed]
 
     _next: int | None = None

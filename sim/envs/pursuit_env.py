@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pe_sim.engagement import Engagement, load
 from pe_sim.envs.actions import action_space, checked_values, observation_space
+from pe_sim.envs.episodes import checked_number, next_episode
 from pe_sim.envs.observer import Observer
 from pe_sim.errors import ActionError
 from pe_sim.rules import OUTCOMES
@@ -60,7 +61,7 @@ class PursuitEnv:
         self.possible_agents = list(self.engagement.agents)
         self.agents: list[str] = []
         self.due: list[str] = []
-        self._seed = self.engagement.seed if seed is None else seed
+        self._seed = self.engagement.seed if seed is None else checked_number("seed", seed)
         self._episode = -1
         self._number = {agent: i for i, agent in enumerate(self.possible_agents)}
         self._role = {agent: self.engagement.role_of(agent) for agent in self.possible_agents}
@@ -77,10 +78,11 @@ class PursuitEnv:
 
         Returns:
             Observations and infos of the agents that decide first.
+
+        Raises:
+            EngagementError: if seed or episode is no whole number from 0 to 2^63 - 1, or there is no such option.
         """
-        if seed is not None:
-            self._seed, self._episode = seed, -1
-        self._episode = int((options or {}).get("episode", self._episode + 1))
+        self._seed, self._episode = next_episode((self._seed, self._episode), seed, options)
         self.simulation.reset(np.asarray([self._seed], np.int64), np.asarray([self._episode], np.int64))
         self.observer.reset(None)
         self.agents = list(self.possible_agents)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pe_sim.engagement import Engagement, load
 from pe_sim.envs.actions import action_space, checked_values, observation_space
+from pe_sim.envs.episodes import checked_number, next_episode
 from pe_sim.envs.observer import Observer
 from pe_sim.errors import ActionError
 from pe_sim.policies.base import Policy
@@ -56,7 +57,7 @@ class SinglePursuit(gym.Env[NDArray[np.float32], Any]):
         self._mine[self._place] = True
         self.observation_space: gym.Space[Any] = observation_space(self._observer.size(self._role))
         self.action_space = action_space(role.action)
-        self._seed = self.engagement.seed if seed is None else seed
+        self._seed = self.engagement.seed if seed is None else checked_number("seed", seed)
         self._episode = -1
         self._waiting: NDArray[np.float32] | None = None
         self._colleagues: Any = None
@@ -69,11 +70,12 @@ class SinglePursuit(gym.Env[NDArray[np.float32], Any]):
         Args:
             seed: begins a new run at episode 0 with this seed; None goes on with the next episode.
             options: {'episode': n} begins at episode n of the run.
+
+        Raises:
+            EngagementError: if seed or episode is no whole number from 0 to 2^63 - 1, or there is no such option.
         """
-        super().reset(seed=seed)
-        if seed is not None:
-            self._seed, self._episode = seed, -1
-        self._episode = int((options or {}).get("episode", self._episode + 1))
+        self._seed, self._episode = next_episode((self._seed, self._episode), seed, options)
+        super().reset(seed=None if seed is None else self._seed)
         self.simulation.reset(np.asarray([self._seed], np.int64), np.asarray([self._episode], np.int64))
         self._observer.reset(None)
         for policy in self._policies.values():

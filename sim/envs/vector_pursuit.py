@@ -22,6 +22,7 @@ from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array
 from pe_sim.engagement import Engagement, load
 from pe_sim.envs.actions import action_space, observation_space
+from pe_sim.envs.episodes import checked_number
 from pe_sim.envs.flatten import FlatLayout
 from pe_sim.envs.lane import Lane, stride_of
 from pe_sim.errors import ActionError
@@ -126,7 +127,7 @@ class VectorPursuit:
         self.batch = batch
         self.roles = self._chosen(roles)
         self.stride = stride_of(self.engagement, self.roles)
-        self._seed = self.engagement.seed if seed is None else seed
+        self._seed = self.engagement.seed if seed is None else checked_number("seed", seed)
         starts = list(range(0, batch, block))
         self._lanes = [
             Lane(
@@ -185,8 +186,12 @@ class VectorPursuit:
         return list(self._pool.map(work, self._lanes))
 
     def reset(self, seed: int | None = None) -> VectorStep:
-        """Begin episode i in row i; ``seed`` begins a new run."""
-        self._seed = self._seed if seed is None else seed
+        """Begin episode i in row i; ``seed`` begins a new run.
+
+        Raises:
+            EngagementError: if the seed is no whole number from 0 to 2^63 - 1.
+        """
+        self._seed = self._seed if seed is None else checked_number("seed", seed)
         self._each(lambda lane: lane.reset(self._seed, self.batch, self._buffers))
         self._buffers.terminated[...] = False
         self._buffers.truncated[...] = False
