@@ -38,7 +38,7 @@ app.command()(compare)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or the name of a shipped one.")]
 Episodes = Annotated[int, typer.Option("--episodes", "-n", min=1, help="Episodes, one after another.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the run [default: the file's].")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of the run; default the file's.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results as JSON.")]
 Set = Annotated[
     list[str] | None,
@@ -76,16 +76,16 @@ def parse_changes(pairs: list[str] | None) -> dict[str, Any]:
     """Return KEY=VALUE texts as dotted keys and YAML values.
 
     Raises:
-        PeError: if a text has no '='.
+        PeError: if a text has no '=', or its value is no YAML.
     """
-    import yaml
+    from pe_sim.yaml_reader import parse_yaml
 
     changes = {}
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise PeError("--set", "must be KEY=VALUE", pair)
-        changes[key.strip()] = yaml.safe_load(value)
+        changes[key.strip()] = parse_yaml(value, f"--set {key.strip()}")
     return changes
 
 

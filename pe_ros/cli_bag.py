@@ -72,7 +72,7 @@ def repair(
 
 
 Tacview = Annotated[Path, typer.Option("--tacview", metavar="FILE", help="ACMI 2.2 file to write, e.g. flight.acmi.")]
-Episode = Annotated[int | None, typer.Option("--episode", min=0, help="Episode [default: the first in the bag].")]
+Episode = Annotated[int | None, typer.Option("--episode", min=0, help="Episode; default the first in the bag.")]
 
 
 @bag_app.command()

@@ -25,7 +25,7 @@ def bench() -> None:
 @bench_app.command()
 def ros(
     engagement: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Engagement file [default: the shipped kinematic 3-on-1].")
+        Path | None, typer.Argument(metavar="FILE", help="Engagement file; default the shipped kinematic 3-on-1.")
     ] = None,
     json_file: Json = None,
     quick: Quick = False,

@@ -25,11 +25,11 @@ def compare(  # noqa: PLR0913, PLR0917 - one parameter per option
         Path, typer.Option("--against", metavar="RIVALS", help="File of rivals and of what each may be tuned over.")
     ],
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="Unseen episodes that all fly.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of these.")] = 1_000_004,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of these.")] = 1_000_004,
     tuning_episodes: Annotated[
         int, typer.Option("--tuning-episodes", min=1, help="Episodes of every setting of a rival in tuning.")
     ] = 200,
-    tuning_seed: Annotated[int, typer.Option("--tuning-seed", min=0, help="Seed of these.")] = 2_000_003,
+    tuning_seed: Annotated[int, typer.Option("--tuning-seed", min=0, max=2**63 - 1, help="Seed of these.")] = 2_000_003,
     json_file: Json = None,
     quiet: Quiet = False,
 ) -> None:

@@ -74,7 +74,7 @@ def check(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="Engagement file it is to fly in, or a shipped one's name.")
     ] = None,
-    role: Annotated[str | None, typer.Option("--role", help="Role it is to fly [default: the one it was made for].")]
+    role: Annotated[str | None, typer.Option("--role", help="Role it is to fly; default the one it was made for.")]
     = None,
     accept: Annotated[
         list[str] | None, typer.Option("--accept", help="Differences to accept: dynamics, latency, rate; repeatable.")

@@ -38,7 +38,7 @@ PATIENCE = 1.0
 def train(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Training file (YAML).")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory of checkpoint and bundles [default: runs/<name>].")
+        Path | None, typer.Option("--output", "-o", help="Directory of checkpoint and bundles; default runs/<name>.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint that lies there.")] = False,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="World ticks to train for, all together.")] = None,
@@ -179,7 +179,9 @@ def _conclude(trainer: AnyTrainer, console: Console, *, finished: bool, quiet: b
 def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Engagement file (YAML), or a shipped one's name.")],
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="Unseen episodes.")] = 100,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the run [default: the file's].")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of the run; default the file's.")
+    ] = None,
     set_keys: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key of the file; repeatable.")
     ] = None,

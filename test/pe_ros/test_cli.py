@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from pe_ros.cli import app
 from pe_sim.engagement import load
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "engagements"
@@ -54,6 +56,8 @@ def test_rollout_prints_a_table():
         (("rollout", GRID, "--set", "world.tick=5 m"), ("world.tick", "wrong unit", "5 m")),
         (("rollout", GRID, "--set", "world.size=1"), ("world.size", "greater than or equal to 2")),
         (("rollout", GRID, "--set", "nonsense"), ("--set", "KEY=VALUE")),
+        (("rollout", GRID, "--set", "world.size={"), ("--set world.size", "no valid YAML")),
+        (("rollout", GRID, "--seed", str(2**63)), ("--seed", "9223372036854775807")),
         (("rollout", GRID, "--json", "/nowhere/a.json"), ("/nowhere/a.json", "directory does not exist")),
         (("rollout", GRID, "--set", "roles.evader.policy.use=guidance/fle"), ("guidance", "did you mean 'flee'")),
         (("engage", GRID, "--pace", "fast"), ("--pace", "realtime or lockstep")),
@@ -83,6 +87,16 @@ def test_every_command_has_help():
     for command in ((), ("engage",), ("rollout",), ("bag",), ("bag", "info"), ("engagement", "show"), ("env", "check")):
         assert "Usage" in pe_ros(*command, "--help").stdout
     assert pe_ros("--version").stdout.startswith("pe-ros ")
+
+
+def test_no_help_holds_square_brackets_which_are_markup_and_vanish():
+    found, waiting = [], [get_command(app)]
+    while waiting:
+        command = waiting.pop()
+        waiting += list(getattr(command, "commands", {}).values())
+        texts = [command.help or "", *(getattr(option, "help", None) or "" for option in command.params)]
+        found += [text for text in texts if "[" in text]
+    assert not found
 
 
 def test_shipped_engagements_are_listed():
