@@ -13,7 +13,8 @@ from pathlib import Path
 from launch import LaunchDescription
 
 from pe_ros.launch_actions import describe
-from pe_ros.launch_arguments import AGENT, agent
+from pe_ros.launch_arguments import AGENT
+from pe_ros.launch_plans import agent
 
 
 def generate_launch_description() -> LaunchDescription:

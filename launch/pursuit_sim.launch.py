@@ -12,7 +12,8 @@ from pathlib import Path
 from launch import LaunchDescription
 
 from pe_ros.launch_actions import describe
-from pe_ros.launch_arguments import PURSUIT_SIM, pursuit_sim
+from pe_ros.launch_arguments import PURSUIT_SIM
+from pe_ros.launch_plans import pursuit_sim
 
 
 def generate_launch_description() -> LaunchDescription:

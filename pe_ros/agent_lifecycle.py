@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,13 +19,16 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.node import Node
 
 from pe_ros import qos, topics
+from pe_ros.agent_summary import AgentSummary
 from pe_ros.alarms import Alarms
 from pe_ros.conversions import nanoseconds, time_message
 from pe_ros.engagement_node import EngagementContext, logger
 from pe_ros.msg import AgentStatus, EngagementState
 from pe_ros.state_codec import StateReader
 from pe_ros.wiring import Wiring
-from pe_sim import streams
+from pe_sim import registry, streams
+from pe_sim.actions import ActionSpec
+from pe_sim.arrays import namespace
 from pe_sim.engagement import Engagement
 from pe_sim.errors import PeError, RosError
 from pe_sim.schema import nearest
@@ -36,31 +38,6 @@ NO_EPISODE = "no episode"
 
 STATUS_PERIOD = 0.5
 """Period of the status report [s]."""
-
-
-@dataclass
-class AgentSummary:
-    """What an agent's nodes have counted over all episodes.
-
-    Attributes:
-        readings: sensor -> readings taken.
-        missing: sensor -> gaps in its sequence.
-        decisions: actions submitted.
-        missed_deadlines: decisions not taken because the one before was still under way.
-        interventions: actions that the gate changed or refused.
-        stale_actions: of these, too old.
-        inference_time_mean: [s].
-        inference_time_max: [s].
-    """
-
-    readings: dict[str, int] = field(default_factory=dict)
-    missing: dict[str, int] = field(default_factory=dict)
-    decisions: int = 0
-    missed_deadlines: int = 0
-    interventions: int = 0
-    stale_actions: int = 0
-    inference_time_mean: float = 0.0
-    inference_time_max: float = 0.0
 
 
 class AgentLifecycleNode(LifecycleNode):
@@ -132,6 +109,13 @@ class AgentLifecycleNode(LifecycleNode):
                 nearest(agent, self.engagement.agents),
             )
         return agent
+
+    def action_spec(self) -> ActionSpec:
+        """Return what the agent can do."""
+        world = registry.lookup("pe_sim.worlds", self.engagement.world.backend)(self.engagement, 1, namespace())
+        action: ActionSpec = world.action_spec(self.role)
+        world.close()
+        return action
 
     def autostart(self) -> None:
         """Configure and activate.

@@ -16,8 +16,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.utilities import try_shutdown
 
-from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
+from pe_ros.agent_lifecycle import AgentLifecycleNode
 from pe_ros.agent_node import make_agent
+from pe_ros.agent_summary import AgentSummary
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
 from pe_ros.executor import EventExecutor, make_executor
 from pe_ros.referee_node import EpisodeView, RefereeNode

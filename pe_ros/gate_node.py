@@ -11,13 +11,13 @@ from std_srvs.srv import Trigger
 
 from pe_ros import qos, topics
 from pe_ros.action_codec import ActionReader, ActionRecord
-from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
+from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.agent_summary import AgentSummary
 from pe_ros.conversions import duration_message, float_array, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.msg import Action, AgentStatus, SafetyEvent
 from pe_ros.run_node import run
 from pe_ros.sight import longest_blindness
-from pe_sim import registry
 from pe_sim.arrays import namespace
 from pe_sim.draws import Parameter, latency_of
 from pe_sim.gate import ActionGate, Gate
@@ -50,9 +50,7 @@ class GateNode(AgentLifecycleNode):
         """Read the limits, create topics and services."""
         engagement, xp = self.engagement, namespace()
         spec = engagement.roles[self.role]
-        world = registry.lookup("pe_sim.worlds", engagement.world.backend)(engagement, 1, xp)
-        self._action = world.action_spec(self.role)
-        world.close()
+        self._action = self.action_spec()
         self._gate = ActionGate(spec.gate, self._action, seconds(spec.trigger.period), xp, f"roles.{self.role}.gate")
         wait = self.values["watchdog"]
         self._wait = round(wait * NANOSECONDS) if wait else spec.valid_for + 2 * spec.trigger.period

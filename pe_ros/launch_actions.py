@@ -25,7 +25,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 from pe_ros.discovery import PROFILE_VARIABLES, use_profile
 from pe_ros.end_request import SIGNALS
 from pe_ros.end_request import VARIABLE as END_WITH_PARENT
-from pe_ros.launch_arguments import Launch, LaunchArgument, check_names
+from pe_ros.launch_arguments import LaunchArgument, check_names
+from pe_ros.launch_plans import Launch
 from pe_ros.run_node import MISCONFIGURED
 from pe_ros.specs import NodeSpec
 from pe_sim.errors import RosError

@@ -19,7 +19,8 @@ import numpy as np
 
 from pe_ros import qos, topics
 from pe_ros.action_codec import ActionWriter
-from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
+from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.agent_summary import AgentSummary
 from pe_ros.alarms import SimulatedAlarms
 from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, logger
@@ -27,7 +28,6 @@ from pe_ros.inference_thread import InferenceThread
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
 from pe_ros.observation_codec import ObservationReader
 from pe_ros.run_node import run
-from pe_sim import registry
 from pe_sim.arrays import namespace
 from pe_sim.draws import Parameter, latency_of
 from pe_sim.errors import RosError
@@ -55,9 +55,7 @@ class PolicyNode(AgentLifecycleNode):
         """Load the policy, warm it up, create topics."""
         engagement, xp = self.engagement, namespace()
         spec = engagement.roles[self.role]
-        world = registry.lookup("pe_sim.worlds", engagement.world.backend)(engagement, 1, xp)
-        self._action = world.action_spec(self.role)
-        world.close()
+        self._action = self.action_spec()
         use = self.values["policy"] or None
         self._policy = load_policy(
             engagement, self.role, self._action, batch=1, xp=xp, numbers=[self.number], use=use,

@@ -13,7 +13,8 @@ import numpy as np
 from nav_msgs.msg import Odometry
 
 from pe_ros import qos, topics
-from pe_ros.agent_lifecycle import AgentLifecycleNode, AgentSummary
+from pe_ros.agent_lifecycle import AgentLifecycleNode
+from pe_ros.agent_summary import AgentSummary
 from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import LOCKSTEP, WALL
 from pe_ros.msg import AgentStatus, Observation, ObservationLayout, SensorLayout

@@ -7,17 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pe_ros.launch_arguments import (
-    AGENT,
-    PURSUIT_SIM,
-    LaunchArgument,
-    agent,
-    bag_directory,
-    check_names,
-    checked,
-    find_engagement,
-    pursuit_sim,
-)  # fmt: skip
+from pe_ros.launch_arguments import AGENT, PURSUIT_SIM, LaunchArgument, check_names, checked
+from pe_ros.launch_plans import agent, bag_directory, find_engagement, pursuit_sim
 from pe_sim.errors import PeError
 
 
