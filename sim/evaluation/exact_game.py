@@ -26,6 +26,9 @@ Indices = NDArray[np.int64]
 
 MAX_STATES = 300_000
 
+SETTLED = 1e-3
+"""A value that still grows by more in the last round [steps] is taken to grow for ever."""
+
 
 @dataclass(frozen=True)
 class ExactGame:
@@ -110,6 +113,11 @@ class ExactSolution:
     rounds: int
     change: float
 
+    @property
+    def endless(self) -> bool:
+        """Whether the value grows for ever somewhere: there no pursuer is sure to catch the best evader."""
+        return self.change > SETTLED
+
     def strategies(self, states: Indices) -> tuple[Reals, Reals]:
         """Return optimal probabilities in some states: of the pursuers' joint moves and of the evader's moves."""
         solved = solve_matrix_games(self.value[self.game.following(states)])
@@ -142,7 +150,8 @@ def solve_exactly(game: ExactGame, *, tolerance: float = 1e-7, most_rounds: int 
 
 
 def best_response(
-    game: ExactGame, policy: Reals, side: str = "pursuers", *, tolerance: float = 1e-7, most_rounds: int = 5000
+    game: ExactGame, policy: Reals, side: str = "pursuers", *, tolerance: float = 1e-7, most_rounds: int = 5000,
+    endless: bool = False,
 ) -> Reals:
     """Return the expected steps until capture, (states,), where one side plays a known policy and the other the best.
 
@@ -152,17 +161,21 @@ def best_response(
         side: whose policy it is: 'pursuers' or 'evader'.
         tolerance: the iteration ends when nothing changes by more [steps].
         most_rounds: or after so many steps, at which the game is then broken off.
+        endless: whether states whose steps still grow then have infinitely many.
     """
     running = np.nonzero(~game.caught)[0]
     following, chances = game.following(running), policy[running]
-    value, change, rounds = np.zeros(game.states), np.inf, 0
+    value, growth, change, rounds = np.zeros(game.states), np.zeros(game.states), np.inf, 0
     while change > tolerance and rounds < most_rounds:
         after = np.zeros(game.states)
         if side == "pursuers":
             after[running] = 1.0 + np.einsum("sab,sa->sb", value[following], chances).max(axis=1)
         else:
             after[running] = 1.0 + np.einsum("sab,sb->sa", value[following], chances).min(axis=1)
-        change, value, rounds = float(np.abs(after - value).max()), after, rounds + 1
+        growth, value, rounds = np.abs(after - value), after, rounds + 1
+        change = float(growth.max())
+    if endless and change > SETTLED:
+        value[growth > SETTLED] = np.inf
     return value
 
 

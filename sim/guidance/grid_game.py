@@ -38,6 +38,7 @@ class GridGame:
         radius: caught when nearer than this [cells], after both have moved.
         obstacles: blocked cells (i, j).
         wall: what a move into a wall or obstacle does, as in the grid world; with 'crash' nobody makes one.
+        diagonal: when a diagonal move may pass the corner of blocked cells, as in the grid world.
     """
 
     size: int
@@ -46,6 +47,7 @@ class GridGame:
     radius: float = 1.5
     obstacles: frozenset[tuple[int, int]] = frozenset()
     wall: Literal["clip", "bounce", "crash"] = "clip"
+    diagonal: Literal["always", "one_free", "both_free"] = "always"
 
     def cell(self, i: int, j: int) -> int:
         """Return the number of a cell."""
@@ -54,6 +56,14 @@ class GridGame:
     def free(self, i: int, j: int) -> bool:
         """Return whether a cell can be entered."""
         return 0 <= i < self.size and 0 <= j < self.size and (i, j) not in self.obstacles
+
+    def open_way(self, i: int, j: int, x: int, y: int) -> bool:
+        """Return whether the way from cell (i, j) to its neighbour (x, y) is open."""
+        if not self.free(x, y):
+            return False
+        # Of a straight move one side cell is the start, the other the goal: the rule changes nothing there.
+        blocked = ((x, j) in self.obstacles) + ((i, y) in self.obstacles)
+        return blocked <= {"always": 2, "one_free": 1, "both_free": 0}[self.diagonal]
 
 
 @dataclass(frozen=True)
@@ -129,15 +139,15 @@ def next_cells(game: GridGame, mover: tuple[int, bool]) -> NDArray[np.int64]:
 
 
 def _reached(game: GridGame, i: int, j: int, dx: int, dy: int) -> int | None:
-    if game.free(i + dx, j + dy):
+    if game.open_way(i, j, i + dx, j + dy):
         return game.cell(i + dx, j + dy)
     if game.wall == "crash":
         return None
     if game.wall == "bounce":
-        return game.cell(i - dx, j - dy) if game.free(i - dx, j - dy) else game.cell(i, j)
+        return game.cell(i - dx, j - dy) if game.open_way(i, j, i - dx, j - dy) else game.cell(i, j)
     # Clipping each axis by itself slides along walls; into an obstacle nothing moves.
     x, y = min(max(i + dx, 0), game.size - 1), min(max(j + dy, 0), game.size - 1)
-    return game.cell(x, y) if game.free(x, y) else game.cell(i, j)
+    return game.cell(x, y) if game.open_way(i, j, x, y) else game.cell(i, j)
 
 
 def caught_table(game: GridGame) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ class OptimalGrid(Guidance):
         chases = parameters.intent == "chase"
         solution = solve(GridGame(
             world.size, me if chases else opponent, opponent if chases else me, parameters.radius,
-            frozenset(world.obstacles), world.wall,
+            frozenset(world.obstacles), world.wall, world.diagonal,
         ))
         table = solution.pursuer_move if chases else solution.evader_move.T
         self._table = self.xp.asarray(table.copy().ravel())

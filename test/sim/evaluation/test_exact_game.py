@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pe_sim.engagement import parse
+from pe_sim.errors import EngagementError
 from pe_sim.evaluation.evaluate import evaluate
 from pe_sim.evaluation.exact_game import ExactGame, best_response, exploitability, solve_exactly, start_states
-from pe_sim.evaluation.grid_policy import game_of, policy_table
+from pe_sim.evaluation.grid_policy import exact_figures, game_of, policy_table
 from pe_sim.evaluation.matrix_game import solve_matrix_games
 from pe_sim.guidance.grid_game import GridGame, open_grid_length, solve
 
@@ -142,3 +143,31 @@ def test_the_exact_value_is_the_mean_time_of_episodes_played_optimally():
     low, high = found.time_interval
     margin = high - low  # twice the interval: 99.99 %
     assert low - margin / 2 < expected * 0.1 < high + margin / 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"roles": {"evader": {"dynamics": {"every": 2}}}}, "roles.evader.dynamics.every"),
+        ({"roles": {"pursuer": {"dynamics": {"steps": 2}}}}, "roles.pursuer.dynamics.steps"),
+        ({"roles": {"pursuer": {"policy": {"rate": 5}}}}, "roles.pursuer.policy.rate"),
+        ({"roles": {"evader": {"action": {"latency": 0.1}}}}, "roles.evader.action.latency"),
+        ({"roles": {"evader": {"start": {"points": [[0, 0, 0]]}}}}, "roles.evader.start.points"),
+        ({"world": {"size": 24}}, "exact game"),
+        ({"roles": {"pursuer": {"count": 2}}, "world": {"size": 5}}, "roles"),
+        # Around a block an evader as fast as its pursuer runs for ever.
+        ({"world": {"size": 6, "obstacles": [[2, 2], [2, 3], [3, 2], [3, 3]]}}, "exact game"),
+    ],
+)
+def test_the_value_of_another_game_is_not_told_as_that_of_this_one(changes, name):
+    with pytest.raises(EngagementError) as refused:
+        exact_figures(parse(grid_file(**changes)))
+    assert refused.value.name == name
+
+
+def test_who_never_catches_has_infinitely_many_steps():
+    data = grid_file(world={"size": 5})
+    data["roles"]["pursuer"]["policy"]["use"] = "guidance/hold_still"
+    figures = exact_figures(parse(data))
+    assert figures["pursuer_against_best_response"] == figures["pursuer_exploitability"] == np.inf
+    assert 0 < figures["exact_value"] < 20

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pe_sim.engagement import Engagement, parse
 from pe_sim.errors import ContractError
 from pe_sim.evaluation.rollout import Rollout
-from pe_sim.guidance.grid_game import NEVER, GridGame, moves_of, open_grid_length, solve
+from pe_sim.guidance.grid_game import NEVER, GridGame, moves_of, next_cells, open_grid_length, solve
 from pe_sim.simulation import Simulation
+from pe_sim.worlds.base import Command
 
 
 def closed_form(size: int) -> np.ndarray[Any, Any]:
@@ -143,3 +144,30 @@ def test_a_grid_too_large_to_solve_is_refused() -> None:
     engagement = grid(33, {"intent": "chase"}, {"intent": "flee"})
     with pytest.raises(ContractError, match="at most 1024 cells"):
         Rollout(engagement)
+
+
+@pytest.mark.parametrize("wall", ["clip", "bounce"])
+@pytest.mark.parametrize("diagonal", ["always", "one_free", "both_free"])
+def test_moves_lead_where_the_grid_world_leads(wall: Any, diagonal: Any) -> None:
+    obstacles = ((1, 1), (2, 2), (2, 3), (0, 3))
+    mover = {"dynamics": {"model": "grid_mover"}, "sensors": {"tracker": {"kind": "relative", "rate": 10}}}
+    decide = {"policy": {"use": "guidance/random", "rate": 10}}
+    engagement = parse({
+        "engagement": "corners", "rules": {"capture": {"radius": 0.5}, "max_step": 9},
+        "world": {
+            "backend": "grid", "size": 5, "tick": 0.1, "wall": wall, "diagonal": diagonal, "obstacles": list(obstacles),
+        },
+        "roles": {"one": {"team": "pursuers", **mover, **decide}, "other": {"team": "evaders", **mover, **decide}},
+    })
+    table = next_cells(GridGame(5, obstacles=frozenset(obstacles), wall=wall, diagonal=diagonal), (8, True))
+    simulation = Simulation(engagement, 25)
+    simulation.reset(np.zeros(25, np.int64), np.arange(25))
+    for move, reached in enumerate(table):
+        for agent in range(2):
+            simulation.state.block[0, agent], simulation.state.block[1, agent] = np.divmod(np.arange(25), 5)
+        choice = np.full((1, 1, 25), move, np.float32)
+        simulation.world.step({"one": Command(choice, None), "other": Command(choice, None)}, None)
+        x, y = simulation.state.block[0, 0], simulation.state.block[1, 0]
+        free = [cell for cell in range(25) if divmod(cell, 5) not in obstacles]
+        assert ((x * 5 + y)[free] == reached[free]).all(), move
+    simulation.close()
