@@ -147,6 +147,7 @@ def write(path: Path, description: Description, weights: Weights) -> Bundle:
 
     path = Path(path)
     if path.exists():
+        _clear_unfinished(path)
         _require_only_allowed(path)
     _require_shapes(path, description, weights)
     ordered = {name: np.ascontiguousarray(weights[name], np.float32) for name in sorted(weights)}
@@ -164,9 +165,22 @@ def write(path: Path, description: Description, weights: Weights) -> Bundle:
     return Bundle(path, complete, ordered)
 
 
+def _clear_unfinished(path: Path) -> None:
+    """Remove what a write that was killed has left."""
+    try:
+        for name in (WEIGHTS, DESCRIPTION, GRAPH):
+            _unfinished(path / name).unlink(missing_ok=True)
+    except OSError as fault:
+        raise PeError(str(path), f"cannot be written: {fault.strerror or fault}") from fault
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.part")
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file whole: what was there stays until the new one is on the disk."""
-    beside = path.with_name(f".{path.name}.part")
+    beside = _unfinished(path)
     try:
         with beside.open("wb") as out:
             out.write(data)

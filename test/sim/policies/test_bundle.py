@@ -203,3 +203,12 @@ def test_one_network_per_agent_flies_no_larger_team(tmp_path):
     make(tmp_path, shipped("kinematic_3v1"), members=3)
     with pytest.raises(ContractError, match="one network for each of 3 agents"):
         fly(tmp_path, shipped("kinematic_3v1", roles__pursuer__count=4))
+
+
+def test_what_a_killed_write_has_left_is_in_nobodys_way(tmp_path, plane):
+    bundle = make(tmp_path / "b", plane)
+    (tmp_path / "b" / ".weights.safetensors.part").write_bytes(b"half")
+    (tmp_path / "b" / ".policy.yaml.part").write_bytes(b"half")
+    write(tmp_path / "b", bundle.description, bundle.weights)
+    assert read(tmp_path / "b").description.sha256 == bundle.description.sha256
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["policy.yaml", "weights.safetensors"]
