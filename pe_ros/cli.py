@@ -97,6 +97,8 @@ def check_output(path: Path | None) -> None:
     """
     if path is not None and not path.resolve().parent.is_dir():
         raise PeError(str(path), "its directory does not exist", cure="make the directory first")
+    if path is not None and path.is_dir():
+        raise PeError(str(path), "is a directory", cure="name a file")
 
 
 @app.command()

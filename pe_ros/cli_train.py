@@ -19,7 +19,7 @@ from rich.table import Table
 from pe_ros.cli_errors import errors_for_people
 from pe_sim.errors import PeError
 from pe_sim.schema import nearest
-from pe_sim.shared_files import engagement_file
+from pe_sim.shared_files import engagement_file, training_file
 
 if TYPE_CHECKING:
     from pe_sim.engagement import Engagement
@@ -36,7 +36,7 @@ PATIENCE = 1.0
 
 
 def train(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Training file (YAML).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Training file (YAML), or the name of a shipped one.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Directory of checkpoint and bundles; default runs/<name>.")
     ] = None,
@@ -50,35 +50,33 @@ def train(
         from pe_sim.learning.requirement import require_torch
 
         require_torch("pe-ros train")
+        from pe_ros.cli import check_output
         from pe_sim.learning.kinds import load_any, trainer_of
+        from pe_sim.learning.run_directory import held
         from pe_sim.learning.trainer import CHECKPOINT
 
-        spec = load_any(file)
+        check_output(json_file)
+        path = training_file(file)
+        spec = load_any(path)
         if steps is not None:
             spec = spec.model_copy(update={"steps": steps})
         directory = output or Path("runs") / spec.training
         checkpoint = directory / CHECKPOINT
         if resume and not checkpoint.exists():
             raise PeError(str(checkpoint), "there is no checkpoint to go on from", cure="leave --resume out")
-        if checkpoint.exists() and not resume:
-            raise PeError(str(directory), "holds a training already", cure="give --resume, or another --output")
-        trainer, console = trainer_of(spec, spec.load_engagement(file.parent), directory), Console()
-        try:
-            if resume:
-                with _bar(console, quiet, "going back to where it stopped") as done:
-                    trainer.resume(checkpoint, done)
-            _make(directory)
-            finished = _run(trainer, console, quiet)
-            _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
-        finally:
-            trainer.close()
-
-
-def _make(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise PeError(str(directory), f"cannot be made: {fault.strerror or fault}") from fault
+        engagement, console = spec.load_engagement(path.parent), Console()
+        with held(directory):
+            if checkpoint.exists() and not resume:
+                raise PeError(str(directory), "holds a training already", cure="give --resume, or another --output")
+            trainer = trainer_of(spec, engagement, directory)
+            try:
+                if resume:
+                    with _bar(console, quiet, "going back to where it stopped") as done:
+                        trainer.resume(checkpoint, done)
+                finished = _run(trainer, console, quiet)
+                _conclude(trainer, console, finished=finished, quiet=quiet, json_file=json_file)
+            finally:
+                trainer.close()
 
 
 @contextmanager
@@ -204,7 +202,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
 ) -> None:
     """Measure what policies achieve: capture rate and time to capture, with 95 % intervals."""
     with errors_for_people():
-        from pe_ros.cli import parse_changes
+        from pe_ros.cli import check_output, parse_changes
         from pe_sim.engagement import load
         from pe_sim.evaluation.evaluate import evaluate as measure
 
@@ -212,6 +210,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         changes = _flown(policy or [], load(engagement_file(file), changes or None).roles) | changes
         engagement = load(engagement_file(file), changes or None)
         console = Console()
+        check_output(json_file)
         if elo is not None:
             standings = _tournament(engagement, elo, members, episodes, seed, quiet=quiet)
             if not quiet:
@@ -219,20 +218,22 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
             if json_file is not None:
                 write_json(json_file, standings.as_dict())
             return
-        with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
-            task = bar.add_task("episodes", total=episodes)
-            result = measure(engagement, episodes, seed, progress=lambda done: bar.update(task, completed=done))
         figures: dict[str, float] = {}
         if exact:
             from pe_sim.evaluation.grid_policy import exact_figures
 
             figures = exact_figures(engagement)
+        with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+            task = bar.add_task("episodes", total=episodes)
+            result = measure(engagement, episodes, seed, progress=lambda done: bar.update(task, completed=done))
         if not quiet:
             _print(result, console)
             for name, value in figures.items():
-                console.print(f"{name.replace('_', ' ')}: {value:.3f} steps")
+                shown = f"{value:.3f} steps" if math.isfinite(value) else "without end"
+                console.print(f"{name.replace('_', ' ')}: {shown}")
         if json_file is not None:
-            write_json(json_file, {**result.as_dict(), **({"exact": figures} if exact else {})})
+            plain = {name: value if math.isfinite(value) else None for name, value in figures.items()}
+            write_json(json_file, {**result.as_dict(), **({"exact": plain} if exact else {})})
 
 
 def _tournament(

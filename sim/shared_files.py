@@ -20,9 +20,13 @@ def config_directories() -> list[Path]:
 
 def shipped_engagements() -> dict[str, Path]:
     """Return the engagement files that come with the package, by name."""
+    return _shipped("engagements")
+
+
+def _shipped(room: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for directory in reversed(config_directories()):
-        found.update({path.stem: path for path in sorted((directory / "engagements").glob("*.yaml"))})
+        found.update({path.stem: path for path in sorted((directory / room).glob("*.yaml"))})
     return dict(sorted(found.items()))
 
 
@@ -32,10 +36,23 @@ def engagement_file(name: str | Path) -> Path:
     Raises:
         EngagementError: if there is neither.
     """
+    return _file(name, "engagements", "engagement")
+
+
+def training_file(name: str | Path) -> Path:
+    """Return the path of a training file given by its path, or by the name of a shipped one.
+
+    Raises:
+        EngagementError: if there is neither.
+    """
+    return _file(name, "train", "training")
+
+
+def _file(name: str | Path, room: str, what: str) -> Path:
     path = Path(name)
     if path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         return path
-    shipped = shipped_engagements()
+    shipped = _shipped(room)
     if str(name) not in shipped:
-        raise EngagementError(str(name), "is neither a file nor a shipped engagement", cure=nearest(str(name), shipped))
+        raise EngagementError(str(name), f"is neither a file nor a shipped {what}", cure=nearest(str(name), shipped))
     return shipped[str(name)]

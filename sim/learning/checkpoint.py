@@ -26,6 +26,9 @@ BUILDERS = {
 } | {("numpy", "ndarray"), ("numpy", "dtype")}
 """What reading a checkpoint may call: what makes arrays out of bytes."""
 
+MISFITS = (LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError)
+"""What taking a state apart raises where it is not what it should be."""
+
 
 class _PlainData(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
@@ -69,7 +72,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         raise PeError(str(path), f"is damaged: {len(data)} bytes do not have the hash they were written with")
     try:
         state = _PlainData(io.BytesIO(body)).load()
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError) as fault:
+    except (pickle.UnpicklingError, EOFError, *MISFITS) as fault:
         raise PeError(str(path), f"is no training checkpoint: {fault}") from fault
     if not isinstance(state, dict):
         raise PeError(str(path), "is no training checkpoint")

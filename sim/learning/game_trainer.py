@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +15,12 @@ from pe_sim.engagement import Engagement, override, parse, policy_changes
 from pe_sim.errors import PeError
 from pe_sim.evaluation.exact_game import best_response, solve_exactly, start_states
 from pe_sim.evaluation.grid_policy import exact_figures, game_of, observations
-from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
+from pe_sim.learning.checkpoint import MISFITS, read_checkpoint, write_checkpoint
 from pe_sim.learning.exploitability import ExploitabilityDescent
 from pe_sim.learning.game_spec import GameTrainingSpec
 from pe_sim.learning.networks import plain, tensors
 from pe_sim.learning.normaliser import RunningNormaliser
-from pe_sim.learning.trainer import CHECKPOINT
+from pe_sim.learning.trainer import CHECKPOINT, require_same
 from pe_sim.learning.training import Done, Progress
 from pe_sim.policies.bundle import Bundle, Normalisation, Weights, write
 from pe_sim.policies.describe import describe
@@ -47,6 +48,11 @@ class GameTrainer:
         self._generator = torch.Generator().manual_seed(spec.seed)
         self._game = game_of(engagement)
         self._starts = start_states(self._game, engagement.world.min_start_distance)
+        solution = solve_exactly(self._game)
+        if solution.endless:
+            rule = "is not sure in this game: the best evader is never caught, and there is nothing to learn against it"
+            raise PeError("capture", rule)
+        self._exact_value = float(solution.value[self._starts].mean())
         seen = observations(engagement, self._game, spec.game.role)
         self._observed = RunningNormaliser(seen.shape[1])
         self._observed.update(seen)
@@ -111,17 +117,15 @@ class GameTrainer:
         """
         del done
         state = read_checkpoint(path)
-        mine, theirs = self.spec.model_dump(mode="json"), state.get("training", {})
-        differ = [key for key in mine if key not in FREE and theirs.get(key) != mine[key]]
-        if differ or state.get("engagement") != self.engagement.sha256:
-            raise PeError(str(path), "is a checkpoint of another training", ", ".join(differ) or "engagement")
         try:
+            require_same(path, self.spec, self.engagement, state, FREE)
             self._generator.set_state(torch.tensor(state["generator"]))
             self._learner.body.load_state_dict(tensors(state["body"]))
             self._learner.optimiser.load_state_dict(tensors(state["optimiser"]))
-            self._learner.value, self._learner.weight = torch.tensor(state["value"]), torch.tensor(state["weight"])
+            self._learner.value = torch.tensor(state["value"]).reshape(self._learner.value.shape)
+            self._learner.weight = torch.tensor(state["weight"]).reshape(self._learner.weight.shape)
             self.steps, self.history = int(state["steps"]), list(state["history"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as fault:
+        except MISFITS as fault:
             raise PeError(str(path), f"is no checkpoint of this training: {fault}") from fault
 
     def flown_by(self, paths: dict[str, Path]) -> Engagement:
@@ -144,8 +148,9 @@ class GameTrainer:
         exact = {}
         if evaluation is not None:
             flown = self.flown_by({role: self.directory / role})
-            exact = {"exact": {name: value for name, value in exact_figures(flown).items() if name[:4] != "evad"}}
-            exact["exact"]["value_of_solver"] = float(solve_exactly(self._game).value[self._starts].mean())
+            found = {name: value for name, value in exact_figures(flown).items() if name[:4] != "evad"}
+            told = {name: value if math.isfinite(value) else None for name, value in found.items()}
+            exact = {"exact": {**told, "value_of_solver": self._exact_value}}
         description = describe(
             self.engagement, role, self.spec.game.network, deterministic=False, provenance=provenance,
             evaluation={**(evaluation or {}), **exact},

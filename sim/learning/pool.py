@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ class Member:
 
     Attributes:
         name: 'guidance/<name>', a bundle's directory, or the update of the snapshot.
-        uses: role -> what plays it; the other roles of the team follow the engagement.
+        uses: role -> what plays it, of snapshots the path of their bundle; other roles follow the engagement.
         hashes: role -> hash of what plays it, of snapshots.
         elo: its rating; that of a snapshot is the learners' when it was taken.
         games: games that the opposing learners have played against it, weighted by how recent they are.
@@ -42,6 +43,11 @@ class Member:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
+
+    def find_in(self, directory: Path) -> None:
+        """Of a snapshot, whose places were kept relative to the training's directory: say where they are now."""
+        if self.hashes:
+            self.uses = {role: str(directory / use) for role, use in self.uses.items()}
 
 
 def priority(win_rate: float, kind: str) -> float:

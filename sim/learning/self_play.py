@@ -8,12 +8,14 @@ and update each; nothing of the one team's learning passes into the other's but 
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pe_sim.engagement import Engagement
 from pe_sim.errors import EngagementError, PeError
-from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
+from pe_sim.learning.checkpoint import MISFITS, read_checkpoint, write_checkpoint
 from pe_sim.learning.opponents_spec import OpponentSpec
 from pe_sim.learning.pool import Member, Pool
 from pe_sim.learning.side import Side
@@ -132,9 +134,16 @@ class SelfPlay(Training):
         return {
             "training": self.spec.model_dump(mode="json"), "engagement": self.engagement.sha256,
             "update": self.update, "history": self.history,
-            "pools": {team: pool.state() for team, pool in self.pools.items()},
+            "pools": {team: [self._kept(member) for member in pool.members] for team, pool in self.pools.items()},
             "sides": {side.team: {**side.trainer.state(), "rating": side.rating} for side in self.sides},
         }
+
+    def _kept(self, member: Member) -> dict[str, Any]:
+        """Return a member as plain data; of snapshots where they lie in the training's directory, wherever that is."""
+        if not member.hashes:
+            return member.as_dict()
+        uses = {role: os.path.relpath(use, self.directory) for role, use in member.uses.items()}
+        return replace(member, uses=uses).as_dict()
 
     def save(self) -> Path:
         """Write the checkpoint, and who is in the pools as JSON beside it.
@@ -148,7 +157,7 @@ class SelfPlay(Training):
             "engagement": self.engagement.engagement, "update": self.update,
             "learners": {side.team: {"elo": side.rating} for side in self.sides},
             "pools": {
-                team: [{**member.as_dict(), "win_rate_against": member.win_rate} for member in pool.members]
+                team: [{**self._kept(member), "win_rate_against": member.win_rate} for member in pool.members]
                 for team, pool in self.pools.items()
             },
             "deterministic": {team: pool.spec.deterministic for team, pool in self.pools.items()},
@@ -169,16 +178,17 @@ class SelfPlay(Training):
         state = read_checkpoint(path)
         try:
             require_same(path, self.spec, self.engagement, state)
-            for team, kept in state["pools"].items():
-                self.pools[team].restore(kept)
-                for member in self.pools[team].members:
+            for team, pool in self.pools.items():
+                pool.restore(state["pools"][team])
+                for member in pool.members:
+                    member.find_in(self.directory)
                     _require_whole(member)
             for side in self.sides:
                 side.meet()
                 side.trainer.restore(state["sides"][side.team], path, done)
                 side.rating = float(state["sides"][side.team]["rating"])
             self.update, self.history, self._begun = int(state["update"]), list(state["history"]), True
-        except (KeyError, TypeError, ValueError) as fault:
+        except MISFITS as fault:
             raise PeError(str(path), f"is no checkpoint of this training: {fault}") from fault
 
     def close(self) -> None:

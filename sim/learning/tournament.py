@@ -80,7 +80,7 @@ def read_pools(directory: Path, most: int) -> tuple[dict[str, list[Member]], Man
     path = directory / POOL
     try:
         told = json.loads(path.read_text())
-        pools = {team: [_member(plain) for plain in members] for team, members in told["pools"].items()}
+        pools = {team: [_member(plain, directory) for plain in members] for team, members in told["pools"].items()}
         how = Manner({team: bool(told["deterministic"][team]) for team in pools}, dict(told["par"]))
     except (OSError, ValueError, KeyError, TypeError) as fault:
         cure = "name the directory of a training whose file has opponents of kind: pool"
@@ -91,8 +91,10 @@ def read_pools(directory: Path, most: int) -> tuple[dict[str, list[Member]], Man
     return pools, how
 
 
-def _member(plain: dict[str, Any]) -> Member:
-    return Member(str(plain["name"]), dict(plain["uses"]), dict(plain["hashes"]), elo=float(plain["elo"]))
+def _member(plain: dict[str, Any], directory: Path) -> Member:
+    member = Member(str(plain["name"]), dict(plain["uses"]), dict(plain["hashes"]), elo=float(plain["elo"]))
+    member.find_in(directory)
+    return member
 
 
 def tournament(

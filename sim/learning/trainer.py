@@ -12,9 +12,10 @@ from pe_sim.engagement import Engagement
 from pe_sim.envs.vector_pursuit import VectorPursuit
 from pe_sim.errors import EngagementError, PeError
 from pe_sim.evaluation.evaluate import CAPTURES
-from pe_sim.learning.checkpoint import read_checkpoint, write_checkpoint
+from pe_sim.learning.checkpoint import MISFITS, read_checkpoint, write_checkpoint
 from pe_sim.learning.collector import Collector, EpisodeFigures, past_actions, team_of
 from pe_sim.learning.env_state import environment_state, restore_environment
+from pe_sim.learning.game_spec import GameTrainingSpec
 from pe_sim.learning.ippo import Ippo, Sizes, Slot
 from pe_sim.learning.mappo import Mappo
 from pe_sim.learning.spec import LearnerSpec, TrainingSpec
@@ -172,7 +173,7 @@ class Trainer(Training):
             self._collector.refresh()
             self._collector.steps, self.update = int(state["steps"]), int(state["update"])
             self.history = list(state["history"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as fault:
+        except MISFITS as fault:
             raise PeError(str(path), f"is no checkpoint of this training: {fault}") from fault
 
     def close(self) -> None:
@@ -203,17 +204,23 @@ class Trainer(Training):
         return bundles
 
 
-def require_same(path: Path, spec: TrainingSpec, engagement: Engagement, state: dict[str, Any]) -> None:
+FREE = ("steps", "checkpoint_every", "evaluate_episodes", "description")
+"""What may be changed when a training goes on."""
+
+
+def require_same(
+    path: Path, spec: TrainingSpec | GameTrainingSpec, engagement: Engagement, state: dict[str, Any],
+    free: tuple[str, ...] = FREE,
+) -> None:
     """Refuse the checkpoint of another training.
 
     Raises:
         PeError: with the key that differs.
     """
     mine, theirs = spec.model_dump(mode="json"), dict(state["training"])
-    for free in ("steps", "checkpoint_every", "evaluate_episodes", "description"):  # may be changed on the way
-        mine.pop(free)
-        theirs.pop(free)
     for key, value in mine.items():
+        if key in free:
+            continue
         if theirs.get(key) != value:
             rule = f"is a checkpoint of another training, where it is {theirs.get(key)!r}"
             raise PeError(f"{path}: {key}", rule, value)

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from pe_ros.cli import app
 from pe_sim.learning.kinds import load_any
+from pe_sim.learning.run_directory import held
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 FILE = """
@@ -147,3 +148,51 @@ def test_evaluate_names_a_role_that_there_is_not(capsys):
     done = CliRunner().invoke(app, ["evaluate", "grid_1v1", "--policy", "pursuit=guidance/random"])
     assert done.exit_code == 2
     assert "names no role of the engagement (got 'pursuit'); did you mean 'pursuer'?" in " ".join(done.output.split())
+
+
+def test_a_shipped_training_file_is_named_without_its_path(tmp_path):
+    found = run("train", "kinematic_3v1_pursuer", "-o", tmp_path / "none", "--resume")
+    assert "there is no checkpoint to go on from" in found.output
+    wrong = run("train", "kinematic_3v1_persuer", "-o", tmp_path / "none")
+    assert wrong.exit_code == 2
+    assert "kinematic_3v1_pursuer" in wrong.output
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_figures_that_could_not_be_written_are_told_of_before_any_work(tmp_path, command):
+    file = write_file(tmp_path, 10**9) if command == "train" else "grid_1v1"
+    where = ["-o", tmp_path / "out"] if command == "train" else ["-n", 10**6]
+    for path in (tmp_path / "nowhere" / "figures.json", tmp_path):
+        refused = run(command, file, *where, "--json", path)
+        assert refused.exit_code == 2
+        assert str(path) in refused.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_trainings_do_not_write_into_one_directory(tmp_path):
+    file, out = write_file(tmp_path), tmp_path / "out"
+    with held(out):
+        refused = run("train", file, "-o", out)
+    assert refused.exit_code == 2
+    assert "another process" in refused.output
+    assert list(out.iterdir()) == []
+    assert run("train", file, "-o", out, "-q").exit_code == 0
+
+
+def test_a_training_does_not_end_for_figures_that_tensorboard_cannot_write(tmp_path):
+    pytest.importorskip("tensorboard")
+    file, out = write_file(tmp_path), tmp_path / "out"
+    out.mkdir()
+    (out / "tensorboard").write_text("in the way")
+    done = run("train", file, "-o", out, "-q")
+    assert done.exit_code == 0, done.output
+    assert (out / "checkpoint.bin").exists()
+
+
+def test_what_nobody_is_sure_to_lose_is_called_endless(tmp_path):
+    flown = run("evaluate", "grid_1v1", "--policy", "pursuer=guidance/hold_still", "--exact", "-n", 1,
+                "--set", "world.size=5", "--set", "world.min_start_distance=1.6", "--json", tmp_path / "figures.json")
+    assert flown.exit_code == 0, flown.output
+    assert "pursuer against best response: without end" in flown.output
+    figures = json.loads((tmp_path / "figures.json").read_text(), parse_constant=pytest.fail)
+    assert figures["exact"]["pursuer_exploitability"] is None

@@ -102,6 +102,11 @@ def test_files_that_are_no_such_game_are_refused(tmp_path):
     path = trainer.save()
     with pytest.raises(PeError, match="another training"):
         trainer_at(tmp_path, minibatch=128).resume(path)
+    with pytest.raises(PeError, match="steps: is a checkpoint of another training, where it is 60"):
+        trainer_at(tmp_path, steps=61).resume(path)
+    block = {"obstacles": [[2, 2], [2, 3], [3, 2], [3, 3]], "size": 6}
+    with pytest.raises(PeError, match="never caught"):
+        trainer_at(tmp_path, data=grid_file(world=block))
     with pytest.raises(EngagementError, match="one evader"):
         trainer_at(tmp_path, data=grid_file(roles={"evader": {"count": 2}}))
     with pytest.raises(EngagementError, match="network"):

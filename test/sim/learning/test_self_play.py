@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,3 +220,20 @@ def test_par_decides_in_training_and_in_a_tournament(tmp_path):
     free = tournament(play.engagement, pools, replace(how, par={}), 100)
     tight = tournament(play.engagement, pools, how, 100)
     assert 0 < tight.scores[0, 0] < free.scores[0, 0] - 0.1
+
+
+def test_a_training_goes_on_from_wherever_its_directory_is_now(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    whole = training(Path("run"))
+    whole.run(lambda standing: standing.update < 4)
+    shutil.copytree("run", tmp_path / "moved")
+    whole.run(lambda standing: standing.update < 6)
+    shutil.rmtree("run")
+    monkeypatch.chdir(tmp_path)
+    other = training(Path("moved"))
+    other.resume(Path("moved") / CHECKPOINT)
+    other.run(lambda standing: standing.update < 6)
+    assert all(np.array_equal(a, b) for a, b in zip(weights_of(whole), weights_of(other), strict=True))
+    pools, how = read_pools(tmp_path / "moved", 2)
+    assert tournament(parse(SMALL), pools, how, 2).scores.shape == (2, 2)
