@@ -52,13 +52,17 @@ def show(
 
 @engagement_app.command()
 def check(file: File) -> None:
-    """Say whether the file can be run, policies included; exit code 2 with the first fault if not."""
+    """Say whether the file can be run, policies and starts included; exit code 2 with the first fault if not."""
+    import numpy as np
+
     from pe_sim.engagement import load
     from pe_sim.evaluation.rollout import Rollout
 
     with errors_for_people():
         engagement = load(engagement_file(file))
-        Rollout(engagement).simulation.close()
+        simulation = Rollout(engagement).simulation
+        simulation.reset(np.asarray([engagement.seed], np.int64), np.asarray([0], np.int64))
+        simulation.close()
         Console().print(f"{file}: valid ({engagement.engagement}, {len(engagement.agents)} agents)")
 
 

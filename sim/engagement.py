@@ -27,6 +27,7 @@ from pe_sim.rules import RulesSpec
 from pe_sim.schema import Strict, nearest, refuse_unfit_name, validated
 from pe_sim.timing import NANOSECONDS, ceil_tick, to_nanoseconds
 from pe_sim.worlds.base import WorldSpec
+from pe_sim.worlds.placement import check_points
 from pe_sim.yaml_reader import read_yaml
 
 MAX_TICKS = 5_000_000
@@ -78,7 +79,9 @@ class Engagement(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Engagement:
         if not 1 <= self.horizon <= MAX_TICKS:
-            raise PydanticCustomError("time", "rules.time_limit: must be 1 to 5,000,000 ticks of world.tick")
+            key = "max_step" if self.rules.max_step is not None else "time_limit"
+            rule = "rules.{key}: must be 1 to 5,000,000 ticks of world.tick"
+            raise PydanticCustomError("time", rule, {"key": key})
         if self.horizon * self.world.tick > MAX_TIME:
             raise PydanticCustomError("time", "rules: an episode must not be longer than 100,000,000 s")
         world = registry.lookup("pe_sim.worlds", self.world.backend)
@@ -87,6 +90,7 @@ class Engagement(Strict):
             self._check_role(name, role, world)
         self.rules.check(self)
         world.check(self)
+        check_points(self)
         if self.randomise:
             self.__dict__["randomise"] = resolve(self)
             world.check_draws(self)

@@ -10,15 +10,16 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic_core import PydanticCustomError
 
 from pe_sim.actions import ActionSpec
 from pe_sim.arrays import Array
+from pe_sim.errors import EngagementError
+from pe_sim.quantities import exact
 from pe_sim.schema import nearest
 
 if TYPE_CHECKING:
     from pe_sim.roles import GateSpec
-
-from pe_sim.errors import EngagementError
 
 
 class Gate(IntFlag):
@@ -58,11 +59,16 @@ class ActionGate:
         step = np.full(action.size, np.inf, dtype=np.float32)
         for name, (least, greatest) in spec.limits.items():
             i = _index(action, name, f"{path}.limits")
-            low[i], high[i] = max(low[i], least), min(high[i], greatest)
+            first, last = (_value(bound, action.units[i], f"{path}.limits.{name}") for bound in (least, greatest))
+            low[i], high[i] = max(low[i], first), min(high[i], last)
             if low[i] > high[i]:
                 raise EngagementError(f"{path}.limits.{name}", "leaves no action possible", (least, greatest))
         for name, rate in spec.slew.items():
-            step[_index(action, name, f"{path}.slew")] = rate * period
+            i = _index(action, name, f"{path}.slew")
+            change = _value(rate, f"{action.units[i]}/s", f"{path}.slew.{name}")
+            if change <= 0.0:
+                raise EngagementError(f"{path}.slew.{name}", "must be greater than 0", rate)
+            step[i] = change * period
         self.low, self.high, self.step = low, high, step
         self._low = xp.asarray(low)[:, None, None]
         self._high = xp.asarray(high)[:, None, None]
@@ -115,3 +121,11 @@ def _index(action: ActionSpec, name: str, path: str) -> int:
     if name not in action.names:
         raise EngagementError(f"{path}.{name}", "no such action value", cure=nearest(name, action.names))
     return action.names.index(name)
+
+
+def _value(said: float | str, unit: str, path: str) -> float:
+    """Return what the file says as a number in a unit."""
+    try:
+        return float(exact(said, "dimensionless" if unit == "1" else unit))
+    except PydanticCustomError as fault:
+        raise EngagementError(path, fault.message(), said) from fault

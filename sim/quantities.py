@@ -145,6 +145,9 @@ Duration = Annotated[int, BeforeValidator(_parse_time), PlainSerializer(show_tim
 Rate = Annotated[Fraction, BeforeValidator(_parse_rate), PlainSerializer(show_rate), _schema("Hz")]
 """A rate: Hertz or text in the file, an exact fraction in memory."""
 
+Magnitude = Annotated[float | str, Field(union_mode="left_to_right")]
+"""A quantity whose unit depends on what it is of: a number in it, or text with a unit; see :func:`exact`."""
+
 Probability = Annotated[float, _number("dimensionless"), Field(ge=0.0, le=1.0)]
 Positive = Field(gt=0.0)
 NotNegative = Field(ge=0.0)

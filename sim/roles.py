@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from pe_sim import registry
 from pe_sim.errors import PluginError
-from pe_sim.quantities import Duration, Length, NotNegative, Rate
+from pe_sim.quantities import Angle, Duration, Length, Magnitude, NotNegative, Rate, Speed
 from pe_sim.schema import Strict, located, nearest, refuse_unfit_name
 from pe_sim.sensors.base import SensorSpec
 from pe_sim.timing import Schedule, to_nanoseconds
@@ -48,7 +48,7 @@ class PolicySpec(Strict):
         parameters: parameters of the guidance law.
     """
 
-    use: str
+    use: Annotated[str, Field(min_length=1)]
     rate: Rate | None = None
     phase: Duration = 0
     decide_on: str | None = None
@@ -81,12 +81,12 @@ class GateSpec(Strict):
     """The safety gate's limits, tighter than the dynamics' own.
 
     Attributes:
-        limits: action name -> [low, high], in the action's units.
-        slew: action name -> greatest change per second.
+        limits: action name -> [low, high], in the action's unit, or text with a unit.
+        slew: action name -> greatest change per second, likewise.
     """
 
-    limits: dict[str, tuple[float, float]] = Field(default_factory=dict)
-    slew: dict[str, Annotated[float, Field(gt=0.0)]] = Field(default_factory=dict)
+    limits: dict[str, tuple[Magnitude, Magnitude]] = Field(default_factory=dict)
+    slew: dict[str, Magnitude] = Field(default_factory=dict)
 
 
 class ObserveSpec(Strict):
@@ -117,8 +117,8 @@ class StartSpec(Strict):
     low: tuple[Length, Length, Length] | None = None
     high: tuple[Length, Length, Length] | None = None
     points: tuple[tuple[Length, Length, Length], ...] | None = None
-    heading: tuple[float, float] = (-3.141592653589793, 3.141592653589793)
-    speed: tuple[float, float] = (0.0, 0.0)
+    heading: tuple[Angle, Angle] = (-3.141592653589793, 3.141592653589793)
+    speed: tuple[Speed, Speed] = (0.0, 0.0)
 
     @model_validator(mode="after")
     def _ordered(self) -> StartSpec:
@@ -149,7 +149,7 @@ class RoleSpec(Strict):
     """
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1
-    team: str
+    team: Annotated[str, Field(min_length=1)]
     dynamics: SerializeAsAny[DynamicsSpec]
     start: StartSpec = StartSpec()
     sensors: dict[str, SerializeAsAny[SensorSpec]] = Field(default_factory=dict)

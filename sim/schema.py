@@ -87,7 +87,7 @@ def as_engagement_error(fault: ValidationError, root: str) -> EngagementError:
     first = errors[0]
     path = ".".join(str(part) for part in first["loc"])
     value: Any = first.get("input")
-    rule = first["msg"].removeprefix("Value error, ")
+    rule, cure = _in_plain_words(first)
     at = first.get("ctx", {}).get("at")
     if at is not None:  # the fault is found in the section, but lies in one of its keys
         path = f"{path}.{at}" if path else str(at)
@@ -96,8 +96,39 @@ def as_engagement_error(fault: ValidationError, root: str) -> EngagementError:
         value = None
     if isinstance(value, dict | list | tuple | BaseModel) and len(str(value)) > 80:
         value = None
+    elif isinstance(value, str | int) and len(str(value)) > 200:
+        value = f"{str(value)[:40]}..."
     more = f"{len(errors) - 1} more faults after this one" if len(errors) > 1 else ""
-    return EngagementError(f"{root}: {path}" if path else root, rule, value, more)
+    return EngagementError(f"{root}: {path}" if path else root, rule, value, "; ".join(filter(None, (cure, more))))
+
+
+LENGTH = re.compile(r"\w+ should have (at (?:least|most) \d+) items? after validation, not (?:more|\d+)")
+"""What pydantic says of lists that are too short or too long."""
+
+PLAIN = (
+    ("Input should be a valid tuple", "must be a list"),
+    ("Input should be a valid list", "must be a list"),
+    ("Input should be a valid dictionary", "must be a mapping of keys"),
+    ("Input should be", "must be"),
+    ("String should", "must"),
+    ("Field required", "is required"),
+    ("Value error, ", ""),
+)
+"""Words of the validation library -> what they mean to whoever writes a file."""
+
+
+def _in_plain_words(fault: Any) -> tuple[str, str]:
+    """Return the rule of a fault, and the nearest valid word where one of a few was expected."""
+    rule, place = str(fault["msg"]), fault["loc"][-1] if fault["loc"] else ""
+    if fault["type"] == "missing" and isinstance(place, int):
+        return f"is required: a list of {place + 1} or more", ""
+    if fault["type"] == "literal_error" and isinstance(fault["input"], str):
+        words = re.findall(r"'([^']+)'", str(fault["ctx"]["expected"]))
+        near = nearest(fault["input"], words)
+        return rule.replace("Input should be", "must be"), near if near.startswith("did you mean") else ""
+    for said, meant in PLAIN:
+        rule = rule.replace(said, meant)
+    return LENGTH.sub(r"needs \1", rule).partition(" or instance of ")[0], ""
 
 
 def validated(section: type[Section], data: Any, name: str) -> Section:

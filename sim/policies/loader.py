@@ -9,7 +9,7 @@ from pe_sim import registry
 from pe_sim.actions import ActionSpec
 from pe_sim.errors import ContractError, PluginError
 from pe_sim.policies.base import Policy, context_of
-from pe_sim.schema import validated
+from pe_sim.schema import nearest, validated
 from pe_sim.shared_files import config_directories
 
 if TYPE_CHECKING:
@@ -63,13 +63,22 @@ def load_policy(
         return policy
     path = bundle_directory(chosen)
     if not path.is_dir():
-        known = ", ".join(shipped_bundles()) or "none"
         raise ContractError(
             f"roles.{role}.policy.use",
             "is neither 'guidance/<name>' nor 'policies/<name>' nor the directory of a policy bundle", chosen,
-            f"guidance: {', '.join(registry.names('pe_sim.guidance'))}; policies: {known}",
+            _nearest_policy(chosen),
         )
     return load_bundle(path, context, given)
+
+
+def _nearest_policy(chosen: str) -> str:
+    """Return what may have been meant, by its last word; all that there is where nothing is like it."""
+    laws, bundles = registry.names("pe_sim.guidance"), shipped_bundles()
+    near = nearest(chosen.rpartition("/")[2], [*laws, *bundles])
+    if not near.startswith("did you mean"):
+        return f"guidance: {', '.join(laws)}; policies: {', '.join(bundles) or 'none'}"
+    name = near.split("'")[1]
+    return f"did you mean '{GUIDANCE if name in laws else BUNDLES}{name}'?"
 
 
 def shipped_bundles() -> dict[str, Path]:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from pe_sim import registry
 from pe_sim.arrays import Array, Vector
 from pe_sim.errors import PluginError
+from pe_sim.schema import located
 from pe_sim.worlds.moved import Displaced
 from pe_sim.worlds.shapes import Box, Circle, Cylinder, Polygon, Sphere, Wall
 from pe_sim.worlds.solid import Obstacle
@@ -82,7 +83,11 @@ def read_obstacles(value: Any) -> tuple[Obstacle, ...]:
     """
     if not isinstance(value, list | tuple):
         raise PydanticCustomError("obstacles", "must be a list of obstacles")
-    return tuple(_read(item) for item in value)
+    obstacles = []
+    for number, item in enumerate(value):
+        with located(str(number), item):
+            obstacles.append(_read(item))
+    return tuple(obstacles)
 
 
 def _read(item: Any) -> Obstacle:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticCustomError
 
 from pe_sim import streams
 from pe_sim.arrays import Array, Vector
@@ -98,11 +102,43 @@ class StartPlaces:
                 return
             first, count = first + count, min(4 * count, MANY)
         name = self._engagement.agents[agent]
+        role = self._engagement.role_of(name)
+        lower = "lower world.min_start_distance and world.min_separation"
+        if self._engagement.roles[role].start.points is not None:
+            raise EngagementError(
+                f"roles.{role}.start.points", f"the point of {name} is not free, or too near to another agent's start",
+                cure=f"move it or {lower}",
+            )
         raise EngagementError(
-            f"roles.{self._engagement.role_of(name)}.start",
-            f"no free place found for {name} in {ATTEMPTS} draws",
-            cure="enlarge the arena or lower world.min_start_distance and world.min_separation",
+            f"roles.{role}.start", f"no free place found for {name} in {ATTEMPTS} draws",
+            cure=f"enlarge the arena or {lower}",
         )
+
+
+def check_points(engagement: Engagement) -> None:
+    """Refuse start points that are nearer to one another than the file allows.
+
+    Raises:
+        PydanticCustomError: with path and rule.
+    """
+    world = engagement.world
+    given = [point for role in engagement.roles.values() for point in role.start.points or [None] * role.count]
+    fixed = [
+        (name, team, point)
+        for name, team, point in zip(engagement.agents, engagement.teams, given, strict=True) if point is not None
+    ]
+    for (name, team, point), (other, side, place) in combinations(fixed, 2):
+        distance = math.dist(point, place)
+        least = max(world.min_separation, world.min_start_distance if team != side else 0.0)
+        if distance <= least:
+            raise PydanticCustomError(
+                "start",
+                "roles.{role}.start.points: {other} starts {distance} m from {name}; must be more than {least} m",
+                {
+                    "role": engagement.role_of(other), "other": other, "name": name,
+                    "distance": f"{distance:g}", "least": f"{least:g}",
+                },
+            )
 
 
 def agent_names(engagement: Engagement, xp: Any) -> Array:

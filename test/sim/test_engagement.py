@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from pe_sim.engagement import Engagement, load, override, parse
 from pe_sim.errors import EngagementError, PeError
 
 from .files import ENGAGEMENTS, SHIPPED, engagements, files, grid_file, merged, plane_file, shipped
+
+CIRCLE = {"shape": "circle", "center": [0, 0], "radius": 1}
 
 DOUBLE = {"model": "double_integrator", "max_speed": 5}
 
@@ -68,9 +71,9 @@ def test_agents_are_named_by_role_and_number() -> None:
         ({"world": {"backend": None}}, "world", "needs the key 'backend'"),
         ({"world": {"tick": "20 m"}}, "world.tick", "wrong unit"),
         ({"world": {"tick": 0}}, "world.tick", "greater than 0"),
-        ({"world": {"arena": {"low": [0, 0]}}}, "world.arena.low.2", "Field required"),
+        ({"world": {"arena": {"low": [0, 0]}}}, "world.arena.low.2", "is required: a list of 3 or more"),
         ({"world": {"arena": {"low": [50, 0, 0]}}}, "world.arena", "low must be below high"),
-        ({"world": {"obstacles": [{"shape": "cirle"}]}}, "world.obstacles", "did you mean 'circle'?"),
+        ({"world": {"obstacles": [{"shape": "cirle"}]}}, "world.obstacles.0", "did you mean 'circle'?"),
         ({"rules": {"capture": {"radius": -1}}}, "rules.capture.radius", "greater than 0"),
         ({"rules": {"capture": {"radius": float("nan")}}}, "rules.capture.radius", "finite"),
         (
@@ -81,6 +84,22 @@ def test_agents_are_named_by_role_and_number() -> None:
         ({"rules": {"pursuers": "evaders"}}, "rules", "two teams"),
         ({"rules": {"max_step": 6_000_000}}, "", "must be 1 to 5,000,000 ticks"),
         ({"rules": {"max_step": 10**6}, "world": {"tick": "2 day"}}, "", "must not be longer"),
+        ({"rules": {"max_step": 6_000_000}}, "", "rules.max_step: must be"),
+        ({"rules": {"capture": {"by": "raduis"}}}, "rules.capture.by", "must be 'radius', 'encirclement' or 'zone'"),
+        ({"rules": {"rewards": {"terms": "capture"}}}, "rules.rewards.terms", "must be a list"),
+        ({"rules": {"rewards": 5}}, "rules.rewards", "must be a mapping of keys"),
+        ({"world": {"obstacles": [CIRCLE, {**CIRCLE, "radius": -1}]}}, "world.obstacles.1.radius", "greater than 0"),
+        (
+            {"world": {"obstacles": [{"shape": "wall", "points": [[0, 0]], "thickness": 1}]}},
+            "world.obstacles.0.points", "needs at least 2",
+        ),
+        ({"roles": {"pursuer": {"team": ""}}}, "roles.pursuer.team", "at least 1 character"),
+        ({"roles": {"pursuer": {"policy": {"use": ""}}}}, "roles.pursuer.policy.use", "at least 1 character"),
+        ({"roles": {"pursuer": {"start": {"heading": ["1 m", 2]}}}}, "roles.pursuer.start.heading.0", "wrong unit"),
+        (
+            {"roles": {role: {"start": {"points": [[0, 0, 0]]}} for role in ("pursuer", "evader")}}, "",
+            "roles.evader.start.points: evader_0 starts 0 m from pursuer_0; must be more than 5 m",
+        ),
         ({"seed": -1}, "seed", "greater than or equal to 0"),
         ({"seed": 1.5}, "seed", "valid integer"),
         ({"engagement": "1 to 1"}, "engagement", "pattern"),
@@ -169,7 +188,24 @@ def test_an_engagement_without_roles_is_refused() -> None:
 def test_the_value_stands_in_the_error() -> None:
     fault = fault_of(merged(plane_file(), {"roles": {"pursuer": {"count": -3}}}))
     assert fault.value == -3
-    assert str(fault) == "file.yaml: roles.pursuer.count: Input should be greater than or equal to 1 (got -3)"
+    assert str(fault) == "file.yaml: roles.pursuer.count: must be greater than or equal to 1 (got -3)"
+
+
+def test_a_misspelt_word_of_a_few_names_the_nearest() -> None:
+    fault = fault_of(merged(plane_file(), {"world": {"arena": {"edge": "bounse"}}}))
+    assert fault.cure == "did you mean 'bounce'?"
+
+
+def test_a_value_of_any_length_makes_a_short_error() -> None:
+    for value in (10**99, "x" * 5000):
+        assert len(str(fault_of(merged(plane_file(), {"world": {"tick": value}})))) < 300
+
+
+def test_starts_are_quantities_too() -> None:
+    start = {"heading": ["-90 deg", "0.5 turn"], "speed": ["3.6 km/h", 2]}
+    got = parse(merged(plane_file(), {"roles": {"pursuer": {"start": start}}})).roles["pursuer"].start
+    assert got.heading == pytest.approx((-math.pi / 2, math.pi))
+    assert got.speed == pytest.approx((1.0, 2.0))
 
 
 def test_several_faults_are_counted() -> None:

@@ -45,6 +45,18 @@ def test_values_outside_the_limits_are_clipped() -> None:
     )  # never looser than the model
 
 
+def test_limits_are_quantities() -> None:
+    gate = a_gate(limits={"x": ["-7.2 km/h", 1], "yaw_rate": [-1, "30 deg/s"]}, slew={"x": "10 m/s^2"})
+    assert check(gate, -4.0, 0.9)[0] == pytest.approx([-2.0, np.pi / 6])
+    assert check(gate, 1.0, 0.0, previous=(-1.0, 0.0)) == ([0.0, 0.0], Gate.SLEW)
+    for spec, rule in (
+        ({"limits": {"x": ["2 m", 3]}}, "wrong unit"), ({"slew": {"x": "1 m/s"}}, "wrong unit"),
+        ({"slew": {"x": 0}}, "greater than 0"), ({"limits": {"x": [2, 1]}}, "no action possible"),
+    ):
+        with pytest.raises(EngagementError, match=rule):
+            a_gate(**spec)
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_not_finite_never_counts(bad: float) -> None:
     assert check(a_gate(), bad, 0.5, previous=(2.0, 0.25)) == ([2.0, 0.25], Gate.NOT_FINITE)
