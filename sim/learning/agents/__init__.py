@@ -8,16 +8,17 @@ itself and stops at its floor, and updates are counted in environment steps what
 
 Where things are:
 
-- A new algorithm is one file with one class, and nothing else changes. It extends the core of its kind and says what its
+- A new algorithm is one file, and nothing else changes. Its class extends the core of its kind and says what its
   networks are (``_build_policy``) and what it learns from a sample: for one learner ``OnPolicyAgent``,
-  ``OffPolicyAgent`` or ``OfflineAgent`` with a ``Learner`` (see ``dqn.py``, ``a2c.py``, ``bc.py``); for
-  several agents ``OnPolicyMARLAgents`` or ``OffPolicyMARLAgents`` (see ``marl_iql.py``, ``marl_ippo.py``).
-- What all cores are: ``core.py`` (saved, loaded, training environments), ``testing.py`` (test episodes), ``settings.py``,
-  ``callbacks.py``, ``targets.py`` (target networks), ``off_policy_schedules.py`` (when to learn, how much to explore).
+  ``OffPolicyAgent`` or ``OfflineAgent`` with a ``Learner`` (see ``a2c.py``, ``dqn.py``, ``bc.py``); for several agents
+  ``OnPolicyMARLAgents`` or ``OffPolicyMARLAgents`` (see ``marl_ippo.py``, ``marl_iql.py``).
+- What all cores are: ``core.py`` (saved, loaded, training environments), ``testing.py`` (test episodes),
+  ``settings.py``, ``callbacks.py``, ``targets.py`` (target networks), ``off_policy_schedules.py`` (when to learn, how
+  much to explore).
 - For one learner: ``agent.py``, ``online.py`` (the loop of a training), ``on_policy.py``, ``off_policy.py``,
   ``offline.py``, ``actor_critic.py`` and ``deterministic.py`` (what algorithms of a kind share), ``learner.py``.
 - For several: ``marl_agents.py``, ``marl_training.py`` (the loop of a training), ``marl_actors.py`` and
   ``marl_explorers.py`` (how they act), ``on_policy_marl.py``, ``off_policy_marl.py``, ``marl_q_agents.py``.
-- Environments: ``vector_base.py`` and ``slot.py`` (what both kinds share), ``vector_processes.py`` (in processes of their
-  own), ``vector_env.py`` and ``marl_vector_env.py``.
+- Environments: ``vector_base.py`` and ``slot.py`` (what both kinds share), ``vector_processes.py`` (in processes of
+  their own), ``vector_env.py`` and ``marl_vector_env.py``.
 """
