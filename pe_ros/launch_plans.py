@@ -54,16 +54,14 @@ def pursuit_sim(values: Mapping[str, str]) -> Launch:
         PeError: for a value or a file that cannot be used.
     """
     values = checked(values, PURSUIT_SIM)
-    overrides = mapping(values["overrides"], "overrides")
-    path = find_engagement(values["engagement"], values["world"]).absolute()
-    engagement = load(path, overrides or None)
+    path, engagement, overrides = _engagement(values)
     if values["world"] not in ("", engagement.world.backend):
         rule = f"is not the world of {path.name}, which is {engagement.world.backend}"
         raise RosError("launch argument world", rule, values["world"])
     options = Options(
         engagement=str(path), pace=values["pace"], realtime_factor=float(values["realtime_factor"]),
         seed=int(values["seed"]), episodes=int(values["episodes"]), begin=values["begin"] == "true",
-        record=bag_directory(values["record"], engagement.engagement), overrides=_json(overrides),
+        record=bag_directory(values["record"], engagement.engagement), overrides=overrides,
         use_sim_time=_sim_time(values["use_sim_time"]), exit_when_done=values["exit_when_done"] == "true",
     )  # fmt: skip
     _check_time(options)
@@ -86,14 +84,12 @@ def agent(values: Mapping[str, str]) -> Launch:
         PeError: for a value or a file that cannot be used.
     """
     values = checked(values, AGENT)
-    overrides = mapping(values["overrides"], "overrides")
-    path = find_engagement(values["engagement"], "").absolute()
-    engagement = load(path, overrides or None)
+    path, engagement, overrides = _engagement(values)
     name = values["agent"]
     if name not in engagement.agents:
         raise RosError("launch argument agent", f"no such agent in {path.name}", name, nearest(name, engagement.agents))
     options = Options(
-        engagement=str(path), pace=values["pace"], overrides=_json(overrides),
+        engagement=str(path), pace=values["pace"], overrides=overrides,
         use_sim_time=_sim_time(values["use_sim_time"]),
     )  # fmt: skip
     _check_time(options)
@@ -108,6 +104,13 @@ def agent(values: Mapping[str, str]) -> Launch:
         remap.insert(0, (topics.odom(name), values["odom"]))
     specs = agent_specs(name, options, composed=values["composed"] == "true", parameters=parameters)
     return Launch(specs, engagement, options, remap, [f"{name} of {engagement.engagement}: {path}"])
+
+
+def _engagement(values: Mapping[str, str]) -> tuple[Path, Engagement, str]:
+    """Return the path of the engagement file, the engagement, and the keys replaced in it, as JSON."""
+    overrides = mapping(values["overrides"], "overrides")
+    path = find_engagement(values["engagement"], values.get("world", "")).absolute()
+    return path, load(path, overrides or None), _json(overrides)
 
 
 def find_engagement(name: str, world: str) -> Path:
