@@ -51,6 +51,21 @@ def played(agent, engagement, episodes: int):
     return results
 
 
+COLLECTORS = {BCAgent: DQNAgent, TD3BCAgent: TD3Agent}
+
+
+def trained(kind, config, envs, steps):
+    """An agent after some steps; one that learns from data, from those of another after as many."""
+    collects = COLLECTORS.get(kind, kind)(config, envs)
+    collects.train(steps)
+    if kind not in COLLECTORS:
+        return collects
+    agent = kind(config, envs)
+    agent.load_dataset(collects.memory.transitions())
+    agent.train(20)
+    return agent
+
+
 @pytest.mark.parametrize("kind", [PPOAgent, DQNAgent, BCAgent])
 @pytest.mark.parametrize("normalised", [False, True])
 def test_a_bundle_on_the_grid_decides_what_the_agent_does(tmp_path, kind, normalised):
@@ -60,15 +75,7 @@ def test_a_bundle_on_the_grid_decides_what_the_agent_does(tmp_path, kind, normal
     config = (on_policy_settings if kind is PPOAgent else off_policy_settings)(
         use_obsnorm=normalised, horizon_size=20, n_epochs=1, start_training=10
     )
-    if kind is BCAgent:
-        collector = DQNAgent(config, envs)
-        collector.train(100)
-        agent = BCAgent(config, envs)
-        agent.load_dataset(collector.memory.transitions())
-        agent.train(20)
-    else:
-        agent = kind(config, envs)
-        agent.train(100)
+    agent = trained(kind, config, envs, 100)
     bundle = export_bundle(agent, engagement, "pursuer", tmp_path / "pursuer", {"capture_rate": 0.5})
     description = read(bundle.path).description
     assert description.provenance["algorithm"] == kind.__name__
@@ -93,15 +100,7 @@ def test_a_bundle_of_squashed_values_decides_what_the_agent_does(tmp_path, kind)
     engagement = parse(data)
     envs = DummyVecEnv([lambda: SinglePursuit(engagement, "pursuer_0")] * 2, env_seed=1)
     config = off_policy_settings(use_obsnorm=True, start_training=10)
-    if kind is TD3BCAgent:
-        collector = TD3Agent(config, envs)
-        collector.train(60)
-        agent = TD3BCAgent(config, envs)
-        agent.load_dataset(collector.memory.transitions())
-        agent.train(20)
-    else:
-        agent = kind(config, envs)
-        agent.train(60)
+    agent = trained(kind, config, envs, 60)
     bundle = export_bundle(agent, engagement, "pursuer", tmp_path / "pursuer")
     assert bundle.description.distribution == "squashed"
     assert not any("log_std" in name for name in bundle.weights)
