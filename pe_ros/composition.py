@@ -20,8 +20,9 @@ from pe_ros.agent_lifecycle import AgentLifecycleNode
 from pe_ros.agent_node import make_agent
 from pe_ros.agent_summary import AgentSummary
 from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
+from pe_ros.episode_view import EpisodeView
 from pe_ros.executor import EventExecutor, make_executor
-from pe_ros.referee_node import EpisodeView, RefereeNode
+from pe_ros.referee_node import RefereeNode
 from pe_ros.run_node import see_delivered
 from pe_ros.sim_node import SimNode, conduct
 from pe_ros.specs import Options

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from pe_ros.composition import Composition
 from pe_ros.discovery import use_profile
 from pe_ros.end_request import EndedWhileStarting, EndRequest
-from pe_ros.referee_node import EpisodeView
+from pe_ros.episode_view import EpisodeView
 from pe_ros.results import Results
 from pe_ros.specs import Options
 from pe_sim.engagement import load

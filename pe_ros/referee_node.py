@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -22,63 +18,22 @@ from std_srvs.srv import Trigger
 
 from pe_ros import qos, specs, topics
 from pe_ros.alarms import Alarms
-from pe_ros.conversions import duration_message, in_play, state_column, time_message
+from pe_ros.conversions import duration_message, time_message
 from pe_ros.engagement_node import EngagementContext, logger
+from pe_ros.episode_view import EpisodeView
 from pe_ros.msg import AgentStatus, EngagementState
 from pe_ros.readiness import Readiness
 from pe_ros.recorder_watch import RecorderWatch
 from pe_ros.run_node import run
+from pe_ros.stage import Stage
+from pe_ros.vehicle_judge import VehicleJudge
 from pe_sim.arrays import namespace
 from pe_sim.engagement import Engagement
 from pe_sim.rules import ABORTED, OUTCOMES, STOPPED, Rules
-from pe_sim.state import State
-from pe_sim.timing import NANOSECONDS, seconds
-from pe_sim.worlds.base import told
+from pe_sim.timing import NANOSECONDS
 
 LEAD = NANOSECONDS // 10
 """Time between the word that an episode starts and its engagement time zero [ns], so that all have heard it."""
-
-
-class Stage(Protocol):
-    """Where an episode takes place: a simulation."""
-
-    def prepare(self, seed: int, episode: int) -> int:
-        """Put the world at the episode's start; return the ROS time of engagement time zero, 0 if not known."""
-
-    def go(self) -> int:
-        """Let time run; return the ROS time of engagement time zero [ns]."""
-
-    def halt(self) -> None:
-        """Let time stand still."""
-
-
-@dataclass
-class EpisodeView:
-    """What the state message shows of an episode.
-
-    Attributes:
-        elapsed: engagement time [ns].
-        alive: per agent.
-        rewards: per agent, summed.
-        distances: pursuer to evader, row by row [m].
-        outcome: index into the outcomes.
-        sha256: trajectory hash, at the end.
-        ticks: world ticks.
-        min_distance: least distance between a pursuer and an evader so far [m].
-        decisions: agent -> commands received.
-        failures: agent -> why its motion ended by itself.
-    """
-
-    elapsed: int = 0
-    alive: list[bool] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    distances: list[float] = field(default_factory=list)
-    outcome: int = 0
-    sha256: str = ""
-    ticks: int = 0
-    min_distance: float = float("inf")
-    decisions: dict[str, int] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
 
 
 class RefereeNode(Node):
@@ -89,6 +44,7 @@ class RefereeNode(Node):
         episode: its number, -1 before the first.
         view: what is known of it.
         stage: the simulation, or None with vehicles.
+        vehicles: what judges them, or None with a simulation.
         stop_agents: called by stop_all beside the agents' own services (set by a composition).
         on_end: called with (episode, view) at the end of each episode.
         finished: whether all episodes have been run.
@@ -118,7 +74,6 @@ class RefereeNode(Node):
         self.finished = False
         self.done = False
         self._rules = Rules.of(self.engagement, namespace())
-        self._judged = False
         self._readiness = Readiness(self.engagement.agents, [self._missing_time, self._missing_recorder])
         self._again = False
         self._publisher = self.create_publisher(
@@ -130,14 +85,13 @@ class RefereeNode(Node):
             for agent in self.engagement.agents
         ]
         self._serve()
-        self._odometry: dict[int, tuple[tuple[float, ...], bool]] = {}
-        self._inputs: list[Any] = []
+        self.vehicles: VehicleJudge | None = None
         self._stop_clients = {
             agent: self.create_client(Trigger, topics.stop(agent)) for agent in self.engagement.agents
         }
         if stage is None:
             self.time.hear_clock()
-            self._listen_to_vehicles()
+            self.vehicles = VehicleJudge(self, self.engagement, self.pace, self._rules)
         self._timer = self.create_timer(
             1.0 / self.values["rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -163,19 +117,12 @@ class RefereeNode(Node):
         }
         self._service_list = [self.create_service(Trigger, name, call) for name, call in calls.items()]
 
-    def _listen_to_vehicles(self) -> None:
-        self._inputs = [
-            self.create_subscription(Odometry, topics.odom(agent), partial(self._hear_odom, i), qos.odom(self.pace))
-            for i, agent in enumerate(self.engagement.agents)
-        ]
-
     def begin(self) -> None:
         """Begin the next episode: make it known and wait for the agents."""
         self.episode += 1
-        self.view = EpisodeView(alive=[True] * len(self.engagement.agents))
-        self.view.rewards = [0.0] * len(self.engagement.agents)
-        self.view.decisions = dict.fromkeys(self.engagement.agents, 0)
-        self._judged = False
+        self.view = EpisodeView.begin(self.engagement.agents)
+        if self.vehicles is not None:
+            self.vehicles.begin()
         self.start = 0 if self.stage is None else self.stage.prepare(self.seed, self.episode)
         self._readiness.begin()
         self._enter(EngagementState.PHASE_READY)
@@ -243,7 +190,7 @@ class RefereeNode(Node):
         if self.on_end is not None:
             self.on_end(self.episode, self.view)
         else:
-            self._log_end()
+            logger(self).info(f"episode {self.episode}: {self.view.summary()}")
         episodes = self.values["episodes"]
         if episodes and self.episode + 1 >= episodes:
             self.finished = True
@@ -251,58 +198,24 @@ class RefereeNode(Node):
         elif not stopped:
             self.begin()
 
-    def _log_end(self) -> None:
-        view = self.view
-        nearest = f", nearest {view.min_distance:.2f} m" if view.distances else ""
-        ended = f"; {told(view.failures)}" if view.failures else ""
-        logger(self).info(
-            f"episode {self.episode}: {OUTCOMES[view.outcome]} after {seconds(view.elapsed):.2f} s{nearest}{ended}"
-        )
-
     def _on_timer(self) -> None:
         if self.phase == EngagementState.PHASE_READY:
             self._name_the_missing()
             self._go_if_ready()
         elif self.phase == EngagementState.PHASE_RUNNING:
-            if self.stage is None:
-                self._judge_vehicles()
+            self._judge_vehicles()
             if self.phase == EngagementState.PHASE_RUNNING:
                 self.publish_state()
+
+    def _judge_vehicles(self) -> None:
+        if self.vehicles is not None and self.vehicles.judge(self.view, self.time.now() - self.start):
+            self.end()
 
     def _name_the_missing(self) -> None:
         missing = self._readiness.overdue(self.values["ready_limit"])
         if missing:
             logger(self).warning(f"episode {self.episode} cannot start: {missing}")
         self.publish_state()
-
-    def _hear_odom(self, index: int, message: Odometry) -> None:
-        self._odometry[index] = (state_column(message), in_play(message))
-
-    def _judge_vehicles(self) -> None:
-        """Judge the newest odometry of all vehicles."""
-        if len(self._odometry) < len(self.engagement.agents):
-            return
-        elapsed = self.time.now() - self.start
-        if elapsed < 0:
-            return
-        state = State.zeros(namespace(), len(self.engagement.agents), 1)
-        for i, (column, _) in self._odometry.items():
-            state.block[:, i, 0] = column
-        if not self._judged:  # rules that look back begin with the first state of the episode
-            self._rules.reset(state, None)
-            self._judged = True
-        alive = np.asarray([[flag] for flag in self.view.alive])
-        tick = np.asarray([elapsed // self.engagement.world.tick])
-        verdict = self._rules.judge(state, alive, tick, None)
-        self.view.elapsed = elapsed
-        self.view.alive = verdict.alive[:, 0].tolist()
-        gained = verdict.rewards[:, 0].tolist()
-        self.view.rewards = [before + now for before, now in zip(self.view.rewards, gained, strict=True)]
-        self.view.distances = verdict.distances[:, :, 0].ravel().tolist()
-        self.view.min_distance = min(self.view.min_distance, *self.view.distances)
-        self.view.outcome = int(verdict.outcome[0])
-        if verdict.terminated[0] or verdict.truncated[0]:
-            self.end()
 
     def _on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request

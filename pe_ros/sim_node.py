@@ -22,17 +22,19 @@ from rosgraph_msgs.msg import Clock
 
 from pe_ros import qos, topics
 from pe_ros.action_codec import ActionReader, ActionRecord
-from pe_ros.alarms import Alarms, SimulatedAlarms, SystemAlarms
+from pe_ros.alarms import Alarms, SimulatedAlarms
 from pe_ros.applied import AppliedOutput
+from pe_ros.command_holds import CommandHolds
 from pe_ros.conversions import time_message
 from pe_ros.engagement_node import LOCKSTEP, EngagementContext, logger
 from pe_ros.msg import Action
 from pe_ros.odometry_output import OdometryOutput
-from pe_ros.referee_node import EpisodeView, RefereeNode
+from pe_ros.pacer import Pacer
+from pe_ros.referee_node import RefereeNode
 from pe_ros.run_node import run
 from pe_sim.engagement import Engagement
 from pe_sim.rules import ABORTED
-from pe_sim.simulation import RoleRuntime, Simulation
+from pe_sim.simulation import Simulation
 from pe_sim.timing import NANOSECONDS, seconds
 from pe_sim.trajectory import TrajectoryHash
 
@@ -65,28 +67,20 @@ class SimNode(Node):
         self.on_command: Callable[[str, ActionRecord], None] | None = None
         self._lock = threading.RLock()
         self._simulated = self.time.simulated or self.factor != 1.0
-        self._pacer = SystemAlarms(self._fault) if self.pace != LOCKSTEP else None
+        self._pacer = Pacer(self, self.factor, self._fault) if self.pace != LOCKSTEP else None
         self._simulation = Simulation(self.engagement, sensing=False)
         self._tick_length = self.engagement.world.tick
-        self._agents_of = {
-            name: [f"{name}_{i}" for i in range(role.count)] for name, role in self.engagement.roles.items()
-        }
+        self._holds = CommandHolds(self, self._simulation)
         self._start = 0
-        self._wall_zero = 0
         self._going = False
-        self._behind = False
         self._last_end = 0
-        self._unsound: set[str] = set()
         self._time_publisher = self.create_publisher(Clock, topics.CLOCK, qos.clock(self.pace))
         self._odometry = OdometryOutput(self, self.engagement, self.pace, self.time.values["world_frame"])
         self._applied = AppliedOutput(self, self.engagement, self.pace)
         self._inputs = [
             self.create_subscription(
-                Action,
-                topics.command(agent),
-                partial(self._hear_command, agent, ActionReader()),
-                qos.command(self.pace),
-                raw=True,
+                Action, topics.command(agent), partial(self._hear_command, agent, ActionReader()),
+                qos.command(self.pace), raw=True,
             )
             for agent in self.engagement.agents
         ]
@@ -122,9 +116,9 @@ class SimNode(Node):
     def go(self) -> int:
         """Let time run."""
         with self._lock:
-            self._wall_zero = time.time_ns() + LEAD
+            zero = time.time_ns() + LEAD
             if not self._simulated:
-                self._start = self._wall_zero
+                self._start = zero
             self._going = True
             self._since = time.monotonic()
         referee = self.referee
@@ -134,7 +128,7 @@ class SimNode(Node):
         if self._pacer is None:
             self._run_until_waiting()
         else:
-            self._pacer.at(self._wall_zero, partial(self._on_tick, self._simulation.episodes[0]))
+            self._pacer.begin(zero, partial(self._on_tick, self._simulation.episodes[0]))
         return self._start
 
     def halt(self) -> None:
@@ -156,7 +150,7 @@ class SimNode(Node):
         for name in simulation.roles:
             due = simulation.due(name)
             if due is not None:
-                deciding += compress(self._agents_of[name], due[:, 0].tolist())
+                deciding += compress(self._holds.agents[name], due[:, 0].tolist())
         odometry = bool(self._odometry.due[tick])
         if self._simulated and (odometry or deciding) and self._time_publisher.get_subscription_count():
             self._time_publisher.publish(Clock(clock=time_message(self._now())))
@@ -175,7 +169,11 @@ class SimNode(Node):
         self._applied.tell(simulation, commands, self._start, self._now())
         simulation.advance(commands)
         view = self._referee.view
-        self._account(view)
+        view.ticks = int(simulation.tick[0])
+        view.take(
+            view.ticks * self._tick_length, simulation.alive, simulation.rewards, simulation.distances,
+            simulation.outcome,
+        )
         if bool(simulation.running[0]):
             return True
         self._going = False
@@ -192,16 +190,6 @@ class SimNode(Node):
         assert self.referee is not None
         return self.referee
 
-    def _account(self, view: EpisodeView) -> None:
-        simulation = self._simulation
-        view.ticks = int(simulation.tick[0])
-        view.elapsed = view.ticks * self._tick_length
-        view.alive = simulation.alive[:, 0].tolist()
-        view.rewards = [a + b for a, b in zip(view.rewards, simulation.rewards[:, 0].tolist(), strict=True)]
-        view.distances = simulation.distances.ravel().tolist()
-        view.min_distance = min(view.min_distance, *view.distances)
-        view.outcome = int(simulation.outcome[0])
-
     # Commands
 
     def _hear_command(self, agent: str, reader: ActionReader, data: bytes) -> None:
@@ -211,7 +199,7 @@ class SimNode(Node):
                 self.on_command(agent, message)
             if not self._going or message.episode != int(self._simulation.episodes[0]):
                 return
-            if self._is_unsound(agent, message):
+            if self._holds.refuses(agent, message):
                 return
             if self._pacer is not None:
                 self._arrived.append((agent, message))
@@ -225,58 +213,17 @@ class SimNode(Node):
                 if self._end_tick():
                     self._run_until_waiting()
 
-    def _is_unsound(self, agent: str, message: ActionRecord) -> bool:
-        """Whether a command cannot be carried out: no gate lets one through, but anybody can publish. Said once."""
-        rule = self._role_of(agent)[0].action.fault(message.values)
-        if rule and agent not in self._unsound:
-            self._unsound.add(agent)
-            topic = self.resolve_topic_name(topics.command(agent))
-            logger(self).error(
-                f"{topic}: {message.values.tolist()[:8]} is no command of {agent}: {rule}; such commands are ignored"
-            )
-        return bool(rule)
-
-    def _role_of(self, agent: str) -> tuple[RoleRuntime, int]:
-        role, _, number = agent.rpartition("_")
-        return self._simulation.roles[role], int(number)
-
-    def _put(self, agent: str, message: ActionRecord, effect: int) -> None:
-        """Hand a command to the hold of its role."""
-        role, number = self._role_of(agent)
-        shape = (role.last - role.first, 1)
-        values = np.zeros((role.action.size, *shape), np.float32)
-        values[:, number, 0] = message.values
-        where = np.zeros(shape, np.bool_)
-        where[number] = True
-        stamp = np.asarray([message.stamp - self._start], np.int64)
-        mode = np.full(shape, message.mode, np.int8)
-        role.hold.put(values, where, stamp, np.full(shape, effect, np.int64), mode)
-        self._note(agent, message)
-
     def _note(self, agent: str, message: ActionRecord) -> None:
         """Keep a command until it has taken effect, and count it."""
         self._applied.keep(agent, message)
         self._referee.view.decisions[agent] = self._referee.view.decisions.get(agent, 0) + 1
 
     def _take_decisions(self) -> None:
-        """In lockstep: submit all decisions of this tick at once, as the env does."""
-        now = self._simulation.now
-        for name, role in self._simulation.roles.items():
-            agents = self._agents_of[name]
-            heard = [agent in self._commands_heard for agent in agents]
-            if True not in heard:
-                continue
-            values = np.zeros((role.action.size, len(agents), 1), np.float32)
-            mode = None
-            for i, agent in enumerate(agents):
-                if heard[i]:
-                    message = self._commands_heard.pop(agent)
-                    values[:, i, 0] = message.values
-                    if message.mode:
-                        mode = np.zeros((len(agents), 1), np.int8) if mode is None else mode
-                        mode[i] = message.mode
-                    self._note(agent, message)
-            role.hold.put(values, np.asarray(heard)[:, None], now, mode=mode, elapsed=self._simulation.elapsed)
+        """In lockstep: submit all decisions of this tick at once."""
+        for agent, message in self._commands_heard.items():
+            self._note(agent, message)
+        self._holds.submit(self._commands_heard)
+        self._commands_heard.clear()
 
     # Lockstep
 
@@ -321,33 +268,17 @@ class SimNode(Node):
             if not self._going or episode != self._simulation.episodes[0]:
                 return
             self._begin_tick()
-            now = int(self._simulation.now[0])
+            now, pacer = int(self._simulation.now[0]), self._pacer
+            assert pacer is not None
             for agent, message in self._arrived:
                 wanted = message.effective - self._start
-                self._put(agent, message, max(wanted, min(self._arrival(), now)))
+                self._holds.put(agent, message, self._start, max(wanted, min(pacer.elapsed(), now)))
+                self._note(agent, message)
             self._arrived.clear()
             tick = int(self._simulation.tick[0]) + 1
             if not self._end_tick():
                 return
-            due = self._wall_zero + int(tick * self._tick_length / self.factor)
-            self._watch_pace(due)
-            assert self._pacer is not None
-            self._pacer.at(due, partial(self._on_tick, episode))
-
-    def _arrival(self) -> int:
-        """Return the present engagement time by the wall clock [ns]."""
-        return int((time.time_ns() - self._wall_zero) * self.factor)
-
-    def _watch_pace(self, due: int) -> None:
-        """Say once per episode when the machine cannot keep the pace."""
-        late = time.time_ns() - due
-        if late > NANOSECONDS // 2 and not self._behind:
-            self._behind = True
-            logger(self).warning(
-                f"the simulation is {late / 1e9:.2f} s behind: this machine cannot keep realtime_factor {self.factor:g}"
-            )
-        elif late < 0:
-            self._behind = False
+            pacer.at(tick * self._tick_length, partial(self._on_tick, episode))
 
     def stop_motion(self) -> None:
         """Let time stand still."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from pe_ros.bench.on_time import OnTime
 from pe_ros.composition import Composition
 from pe_ros.discovery import use_profile
-from pe_ros.referee_node import EpisodeView
+from pe_ros.episode_view import EpisodeView
 from pe_ros.specs import Options
 from pe_sim.bench.figures import Figure
 

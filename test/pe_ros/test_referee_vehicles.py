@@ -39,7 +39,7 @@ def place(node, *positions):
         message = Odometry()
         message.pose.pose.position.x, message.pose.pose.position.y, message.pose.pose.position.z = x, y, z
         message.pose.pose.orientation.w = 1.0
-        node._hear_odom(index, message)
+        node.vehicles.hear(index, message)
 
 
 def run_for(node, seconds):
