@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 
 from pe_ros import qos, topics
-from pe_ros.action_codec import ActionWriter
 from pe_ros.agent_lifecycle import AgentLifecycleNode
 from pe_ros.agent_summary import AgentSummary
 from pe_ros.alarms import SimulatedAlarms
 from pe_ros.conversions import duration_message, time_message
+from pe_ros.decision_figures import DecisionFigures
 from pe_ros.engagement_node import LOCKSTEP, logger
 from pe_ros.inference_thread import InferenceThread
 from pe_ros.msg import Action, AgentStatus, Observation, PolicyMetadata
 from pe_ros.observation_codec import ObservationReader
+from pe_ros.policy_messages import action_writer, metadata_message
 from pe_ros.run_node import run
 from pe_sim.arrays import namespace
 from pe_sim.draws import Parameter, latency_of
@@ -36,7 +37,7 @@ from pe_sim.policies.base import Views
 from pe_sim.policies.loader import load_policy
 from pe_sim.sensors.channel import layout_sha256
 from pe_sim.sensors.inbox import Inbox
-from pe_sim.timing import NANOSECONDS, ceil_tick, seconds
+from pe_sim.timing import ceil_tick
 
 
 class PolicyNode(AgentLifecycleNode):
@@ -61,28 +62,26 @@ class PolicyNode(AgentLifecycleNode):
             engagement, self.role, self._action, batch=1, xp=xp, numbers=[self.number], use=use,
             parameters=self._policy_parameters(),
         )
-        self._policy_sha256 = self._policy.sha256
         self._policy.warm_up()
         perception = Perception(engagement, self.role, 1, xp, [self.number])
         self._inboxes: dict[str, Inbox] = perception.inboxes
         self.sensor_names = list(self._inboxes)
         self._newest_taken = {name: channel.timing.schedule.newest for name, channel in perception.channels.items()}
         self._widths = {name: channel.width for name, channel in perception.channels.items()}
-        self._layout = perception.layouts()
         self._triggers = Triggers(engagement, self.role, 1, xp, [self.number])
         self._decide_on = spec.policy.decide_on
         self._tick, self._horizon = engagement.world.tick, engagement.horizon
         self._due_ticks = np.nonzero(self._triggers.schedule.due)[0].tolist()
         self._action_latency = Parameter(engagement, *latency_of(engagement, self.role), xp, [self.agent])
         self._latency = spec.action.latency
-        self._valid_for = duration_message(spec.valid_for)
         self._everyone = np.ones((1, 1), np.bool_)
-        self._writer = self._make_writer()
-        self._total = self._total_missed = 0
-        self._total_time = self._longest = 0.0
+        self._writer = action_writer(
+            self.agent, self._action, self.sensor_names, self._policy.sha256, spec.valid_for
+        )
+        self._figures = DecisionFigures(self.sensor_names)
         self._reset_counters()
         self._actions = self.create_publisher(Action, topics.action(self.agent), self._action_qos())
-        self._publish_metadata(use or spec.policy.use)
+        self._publish_metadata(use or spec.policy.use, layout_sha256(perception.layouts()))
         self._inputs = [
             self.create_subscription(
                 Observation, topics.observation(self.agent, name), partial(self._hear, name, ObservationReader()),
@@ -94,7 +93,7 @@ class PolicyNode(AgentLifecycleNode):
             assert isinstance(self.alarms, SimulatedAlarms)
             self.alarms.listen(self._catch_up)
         else:
-            self._thread = InferenceThread(self._decide, self._count_missed)
+            self._thread = InferenceThread(self._decide, self._figures.missed)
 
     def _action_qos(self) -> Any:
         """Return the profile offered for actions; engagement time that is not wall time sets no time limits."""
@@ -123,34 +122,24 @@ class PolicyNode(AgentLifecycleNode):
         if self._thread is not None:
             self._thread.close()
 
-    def _publish_metadata(self, use: str) -> None:
+    def _publish_metadata(self, use: str, layout: str) -> None:
         """Publish what decides, latched."""
-        spec, action = self.engagement.roles[self.role], self._action
+        spec = self.engagement.roles[self.role]
         parameters = self._policy_parameters() if self.values["policy"] else spec.policy.parameters
-        message = PolicyMetadata(
-            agent=self.agent, role=self.role, policy=use, policy_sha256=self._policy_sha256,
-            parameters=json.dumps(parameters, default=str), layout_sha256=layout_sha256(self._layout),
-            action_kind=action.kind, action_names=list(action.names), action_units=list(action.units),
-            action_low=[float(v) for v in action.low], action_high=[float(v) for v in action.high],
-            decision_rate=0.0 if spec.policy.rate is None else float(spec.policy.rate),
-            decides_on=spec.policy.decide_on or "", action_latency=duration_message(self._latency),
-            valid_for=self._valid_for, recurrent=self._policy.recurrent, deterministic=self._policy.deterministic,
+        message = metadata_message(
+            self._policy, self._action, spec, agent=self.agent, role=self.role, use=use, parameters=parameters,
+            layout_sha256=layout,
         )
+        message.action_latency = duration_message(self._latency)
         message.header.stamp = time_message(self.context_of_engagement.now())
         self._metadata = self.create_publisher(PolicyMetadata, topics.metadata(self.agent), qos.metadata(self.pace))
         self._metadata.publish(message)
 
     def _reset_counters(self) -> None:
-        self._sequence = 0
         self._upcoming = self._after(-1)
         self._newest_decided = -1
-        self._missed = 0
-        self._spent: list[float] = []
-        self._counts = dict.fromkeys(self._inboxes, 0)
         self._heard = dict.fromkeys(self._inboxes, -1)
-        self._newest_stamp = dict.fromkeys(self._inboxes, -1)
-        self._window = self.context_of_engagement.now()
-        self._decided_before = 0
+        self._figures.begin(self.context_of_engagement.now())
 
     def begin(self, roots: np.ndarray[Any, Any]) -> None:
         """Forget everything of the last episode."""
@@ -184,7 +173,7 @@ class PolicyNode(AgentLifecycleNode):
         now = self.context_of_engagement.now() - start
         following = max(number + 1, self._triggers.schedule.schedule.count(now))
         with self._lock:
-            self._count_missed(following - number - 1)
+            self._figures.missed(following - number - 1)
         self._ask(episode, due)
         self._schedule(following, episode, start)
 
@@ -192,7 +181,7 @@ class PolicyNode(AgentLifecycleNode):
         message = reader.read(data)
         if message.episode != self.episode or self.start is None:
             return
-        self._counts[name] += 1
+        self._figures.heard[name] += 1
         with self._lock:
             received = None if self.pace == LOCKSTEP else self.context_of_engagement.now() - self.start
             reading = message.reading(self.start, received)
@@ -201,7 +190,8 @@ class PolicyNode(AgentLifecycleNode):
                 self.fault = f"{name}: a reading of {reading.values.shape[0]} values, expected {self._widths[name]}"
                 return
             self._heard[name] = max(self._heard[name], message.sequence)
-            self._newest_stamp[name] = max(self._newest_stamp[name], int(reading.stamp[0]))
+            newest = self._figures.newest_stamp
+            newest[name] = max(newest[name], int(reading.stamp[0]))
             # In lockstep nothing later than the instant decided for can have been measured yet.
             inbox.put(reading, reading.stamp if received is None else np.asarray([received]))
         if self.pace == LOCKSTEP:
@@ -277,23 +267,8 @@ class PolicyNode(AgentLifecycleNode):
             if episode != self.episode or self.start is None:
                 return
             message = self._encode(instant, views, values, spent)
-            self._sequence += 1
-            self._total += 1
-            self._total_time += spent / NANOSECONDS
-            self._longest = max(self._longest, spent / NANOSECONDS)
-            self._spent.append(spent / NANOSECONDS)
+            self._figures.decided(spent)
         self._actions.publish(message)
-
-    def _make_writer(self) -> ActionWriter:
-        """Return what writes this policy's actions: everything that stays the same is filled in here."""
-        message = Action(agent=self.agent, kind=self._action.kind, valid_for=self._valid_for)
-        message.header.frame_id = "world" if self._action.frame == "world" else f"{self.agent}/base_link"
-        message.policy_sha256 = self._policy_sha256
-        message.sensors = list(self._inboxes)
-        message.values = [0.0] * self._action.size
-        message.observation_stamps = [time_message(0) for _ in self._inboxes]
-        message.observation_sequences = [0] * len(self._inboxes)
-        return ActionWriter(message)
 
     def _encode(self, instant: int, views: Views, values: Any, spent: int) -> bytes:
         """Return a decision as a message, with the readings it was taken on."""
@@ -302,7 +277,7 @@ class PolicyNode(AgentLifecycleNode):
         return self._writer.encode(
             stamp=self.start + instant,
             episode=self.episode,
-            sequence=self._sequence,
+            sequence=self._figures.sequence,
             values=values[:, 0, 0],
             effective=self.start + instant + self._latency,
             stamps=[self.start + stamp if stamp >= 0 else 0 for stamp in stamps],
@@ -310,37 +285,14 @@ class PolicyNode(AgentLifecycleNode):
             spent=spent,
         )
 
-    def _count_missed(self, count: int = 1) -> None:
-        self._missed += count
-        self._total_missed += count
-
     def fill_status(self, message: AgentStatus) -> None:
         """Report rates, ages, decisions and inference times."""
-        now = self.context_of_engagement.now()
         with self._lock:
-            elapsed = seconds(now - self._window)
-            for name in self._inboxes:
-                stamp = self._newest_stamp[name]
-                known = stamp >= 0 and self.start is not None
-                message.sensors.append(name)
-                message.rates.append(self._counts[name] / elapsed if elapsed > 0 else 0.0)
-                message.ages.append(seconds(now - (self.start or 0) - stamp) if known else -1.0)
-                self._counts[name] = 0
-            message.decision_rate = (self._sequence - self._decided_before) / elapsed if elapsed > 0 else 0.0
-            message.decisions = self._sequence
-            message.missed_deadlines = self._missed
-            if self._spent:
-                message.inference_time_mean = sum(self._spent) / len(self._spent)
-                message.inference_time_max = max(self._spent)
-            self._spent = []
-            self._window, self._decided_before = now, self._sequence
+            self._figures.fill(message, self.context_of_engagement.now(), self.start)
 
     def add_to_summary(self, summary: AgentSummary) -> None:
         """Add decisions and inference times."""
-        summary.decisions += self._total
-        summary.missed_deadlines += self._total_missed
-        summary.inference_time_mean = self._total_time / max(1, self._total)
-        summary.inference_time_max = self._longest
+        self._figures.add_to(summary)
 
     def destroy_node(self) -> None:
         """End the inference thread, then destroy the node."""
