@@ -22,6 +22,7 @@ from pe_sim.errors import EngagementError
 from pe_sim.learning.annealing import anneal
 from pe_sim.learning.ippo import Ippo
 from pe_sim.learning.normaliser import scaled
+from pe_sim.learning.turns import Turns
 from pe_sim.learning.warm_start_spec import WarmStartSpec
 from pe_sim.policies.loader import load_policy
 from pe_sim.policies.runner import scale_up
@@ -152,9 +153,12 @@ def _fit(
     generator: torch.Generator,
 ) -> float:
     """Go over all that was said so far ``epochs`` times; return the mean loss of the last pass."""
-    inputs, wanted = scaled(learner.observed, data[0]), torch.tensor(data[1])
+    seen, wanted = torch.tensor(data[0]), torch.tensor(data[1])
+    turns = Turns(learner.sizes.names) if spec.turns else None
     error = float("nan")
     for _ in range(spec.epochs):
+        rows = seen if turns is None else turns.turned(seen, generator)
+        inputs = scaled(learner.observed, rows.numpy())
         order, total = torch.randperm(len(inputs), generator=generator), 0.0
         for part in torch.split(order, spec.minibatch):
             out = learner.actor.body(inputs[part])

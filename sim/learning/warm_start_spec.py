@@ -24,6 +24,8 @@ class WarmStartSpec(Strict):
         epochs: passes, after each rollout, over all that the guidance has said.
         minibatch: decisions that are learned from at once.
         learning_rate: of Adam in the first round; it falls linearly from round to round.
+        turns: learn from copies turned about the vertical, see :mod:`pe_sim.learning.turns`. Right where nothing but
+            attitudes is told in the world's axes, and guidance answers in body axes, or with bank and load factor.
         critic_updates: updates after it in which only the critic learns, so that the first ones with rewards do not
             spoil what was learned.
     """
@@ -36,4 +38,5 @@ class WarmStartSpec(Strict):
     epochs: Count = 4
     minibatch: Count = 1024
     learning_rate: Annotated[float, Field(gt=0.0)] = 1e-3
+    turns: bool = False
     critic_updates: Annotated[int, Field(ge=0)] = 4
