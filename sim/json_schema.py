@@ -10,13 +10,16 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import models_json_schema
 
 from pe_sim import registry
 from pe_sim.engagement import Engagement
+from pe_sim.quantities import show_time
 from pe_sim.schema import Strict
 from pe_sim.sensors.base import NoiseSpec
 
@@ -41,6 +44,8 @@ def json_schema() -> dict[str, Any]:
     for model in _all_models(Strict):
         if model.__name__ in definitions:
             _describe(definitions[model.__name__], model)
+            _bound(definitions[model.__name__], model)
+            _default_in_seconds(definitions[model.__name__])
     for section, named in parts.items():
         places = {name: (_place(names[(model, "validation")]), model) for name, model in named.items()}
         definitions[section] = _any_of(definitions, PARTS[section][1], places)
@@ -97,6 +102,39 @@ def _describe(section: dict[str, Any], model: type[BaseModel]) -> None:
     for key, schema in section.get("properties", {}).items():
         if key in lines:
             schema["description"] = lines[key]
+
+
+BOUNDS = (
+    (Gt, "gt", "exclusiveMinimum"), (Ge, "ge", "minimum"), (Lt, "lt", "exclusiveMaximum"), (Le, "le", "maximum"),
+)
+"""Bound of a field -> where it holds its number, and what JSON Schema calls it."""
+
+
+def _bound(section: dict[str, Any], model: type[BaseModel]) -> None:
+    """Put the bounds of quantities beside their keys; they say nothing of text with a unit."""
+    for key, field in model.model_fields.items():
+        schema = section.get("properties", {}).get(key, {})
+        for place in (schema, *schema.get("anyOf", ())):
+            if "unit" in place:
+                for mark in [*field.metadata, *_marks(field.annotation)]:
+                    place.update({name: getattr(mark, at) for kind, at, name in BOUNDS if isinstance(mark, kind)})
+
+
+def _default_in_seconds(section: dict[str, Any]) -> None:
+    """Defaults of durations are nanoseconds in memory; the file says seconds."""
+    for schema in section.get("properties", {}).values():
+        units = {place.get("unit") for place in (schema, *schema.get("anyOf", ()))}
+        if "s" in units and isinstance(schema.get("default"), int):
+            schema["default"] = show_time(schema["default"])
+
+
+def _marks(annotation: Any) -> list[Any]:
+    """Return what an annotation says of its type, or of those it is a choice of."""
+    found: list[Any] = []
+    for part in (annotation, *get_args(annotation)):
+        for mark in getattr(part, "__metadata__", ()):
+            found += mark.metadata if isinstance(mark, FieldInfo) else [mark]
+    return found
 
 
 def attribute_lines(model: type[BaseModel]) -> dict[str, str]:

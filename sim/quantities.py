@@ -95,8 +95,9 @@ def _number(unit: str) -> BeforeValidator:
     return BeforeValidator(parse)
 
 
-def _schema(unit: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": ["number", "string"], "description": f"[{unit}], or text with a unit", "unit": unit})
+def _schema(unit: str, **more: float) -> WithJsonSchema:
+    said = {"type": ["number", "string"], "description": f"[{unit}], or text with a unit", "unit": unit}
+    return WithJsonSchema({**said, **more})
 
 
 def quantity(unit: str) -> Any:
@@ -142,12 +143,17 @@ Ratio = quantity("dimensionless")
 Duration = Annotated[int, BeforeValidator(_parse_time), PlainSerializer(show_time), _schema("s")]
 """A duration: seconds or text in the file, integer nanoseconds in memory."""
 
-Rate = Annotated[Fraction, BeforeValidator(_parse_rate), PlainSerializer(show_rate), _schema("Hz")]
+Rate = Annotated[Fraction, BeforeValidator(_parse_rate), PlainSerializer(show_rate), _schema("Hz", exclusiveMinimum=0)]
 """A rate: Hertz or text in the file, an exact fraction in memory."""
 
 Magnitude = Annotated[float | str, Field(union_mode="left_to_right")]
 """A quantity whose unit depends on what it is of: a number in it, or text with a unit; see :func:`exact`."""
 
-Probability = Annotated[float, _number("dimensionless"), Field(ge=0.0, le=1.0)]
+Probability = Annotated[
+    float,
+    _number("dimensionless"),
+    WithJsonSchema({"type": ["number", "string"], "minimum": 0, "maximum": 1}),
+    Field(ge=0.0, le=1.0),
+]
 Positive = Field(gt=0.0)
 NotNegative = Field(ge=0.0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from pe_sim import registry
-from pe_sim.engagement import Engagement, parse
+from pe_sim.engagement import Engagement, override, parse
 from pe_sim.json_schema import PARTS, json_schema, write
 from pe_sim.show import as_yaml, unit_of
 from pe_sim.worlds.base import WorldSpec
@@ -62,6 +63,30 @@ def test_shipped_files_satisfy_the_schema(name: str) -> None:
     jsonschema.Draft202012Validator(json_schema()).validate(data)
     broken = {**data, "rulez": {}}
     assert not jsonschema.Draft202012Validator(json_schema()).is_valid(broken)
+
+
+def test_defaults_of_the_schema_are_what_a_file_would_say() -> None:
+    definitions = json_schema()["$defs"]
+    assert definitions["RulesSpec"]["properties"]["time_limit"]["default"] == "60 s"
+    worlds = {option["title"]: option["properties"] for option in definitions["WorldSpec"]["anyOf"]}
+    assert parse_yaml(worlds["grid"]["tick"]["default"], "tick") == "0.01 s"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("world.tick", 0), ("world.min_separation", -1), ("rules.capture.radius", 0), ("rules.time_limit", -1),
+        ("roles.pursuer.dynamics.max_speed", 0), ("roles.pursuer.sensors.radar.rate", 0),
+        ("roles.pursuer.sensors.radar.dropout", 1.1), ("roles.pursuer.sensors.radar.latency", -1),
+        ("roles.pursuer.sensors.radar.azimuth_field", 7), ("roles.pursuer.action.valid_for", 0),
+        ("roles.pursuer.policy.rate", -5), ("world.obstacles", [{"shape": "circle", "center": [0, 0], "radius": -1}]),
+    ],
+)
+def test_the_schema_knows_the_bounds_of_quantities(path: str, value: Any) -> None:
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(json_schema())
+    data = parse_yaml((ENGAGEMENTS / "kinematic_3v1.yaml").read_text(), "shown")
+    assert validator.is_valid(data)
+    assert not validator.is_valid(override(data, {path: value}))
 
 
 @pytest.mark.parametrize("name", ALL_SHIPPED)
