@@ -1,7 +1,7 @@
 """Turning what was seen about the vertical: what is said in body axes stays, the attitude turns.
 
 Which way is north tells nothing about how to bank towards an opponent that is seen from the cockpit, but an attitude
-as a quaternion is another one for every heading. Learning from turned copies spares flying every manoeuvre to all sides.
+as a quaternion is another one for every heading. Turned copies spare flying every manoeuvre to all sides.
 """
 
 from __future__ import annotations
