@@ -113,7 +113,10 @@ def engage(  # noqa: PLR0913, PLR0917 - one parameter per option
     set_keys: Set = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run an engagement on ROS 2: simulation, sensors, policies, gates and referee, composed in this process."""
+    """Run an engagement on ROS 2: simulation, sensors, policies, gates and referee, composed in this process.
+
+    Exit code 1 if a recording stopped early.
+    """
     with errors_for_people():
         if pace not in ("realtime", "lockstep"):
             raise PeError("--pace", "must be realtime or lockstep", pace)
@@ -138,6 +141,8 @@ def engage(  # noqa: PLR0913, PLR0917 - one parameter per option
                 console.print(f"bag: {record}   (pe-ros bag info {record})")
         if json_file is not None:
             results.write_json(json_file)
+        if not results.recorded:
+            raise typer.Exit(1)
 
 
 @app.command()

@@ -82,9 +82,10 @@ class _Run:
         finally:
             agents = {name: asdict(summary) for name, summary in composition.summaries().items()}
             composition.close()
+        recorder = composition.recorder
         return Results(
             composition.engagement, composition.referee.seed, f"ros/{self._options.pace}", self._results,
-            requested=self._options.episodes, agents=agents,
+            requested=self._options.episodes, agents=agents, recorded=recorder is None or recorder.failure is None,
         )
 
     def _run_with_progress(self) -> None:

@@ -30,6 +30,7 @@ class Results:
         episodes: one result per episode.
         requested: episodes asked for, 0 for no end.
         agents: agent -> rates, decisions, missed deadlines, interventions; empty without ROS.
+        recorded: whether all of it is recorded, where that was asked for.
     """
 
     engagement: Engagement
@@ -38,6 +39,7 @@ class Results:
     episodes: list[EpisodeResult]
     requested: int
     agents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    recorded: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

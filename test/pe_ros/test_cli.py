@@ -16,6 +16,7 @@ from pe_sim.engagement import load
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "engagements"
 GRID = str(CONFIG / "grid_1v1.yaml")
+KINEMATIC = str(CONFIG / "kinematic_3v1.yaml")
 
 
 def pe_ros(*arguments: str, check: bool = True, **more) -> subprocess.CompletedProcess[str]:
@@ -40,6 +41,23 @@ def test_engage_and_rollout_write_the_same_trajectories(ros_domain, tmp_path):
     assert [e["episode"] for e in ros["episodes"]] == [0, 1, 2]
     for one, other in zip(ros["episodes"], env["episodes"], strict=True):
         assert one == other
+
+
+@pytest.mark.ros
+def test_engage_says_by_its_exit_code_that_a_recording_stopped_early(ros_domain, tmp_path):
+    """A limit on the size of files stands for the full disk."""
+    pytest.importorskip("rclpy", reason="needs ROS 2: install pe-ros[ros]")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)); "
+    program = limit + "from pe_ros.cli import main; main()"
+    record = ("--record", str(tmp_path / "bag"), "--json", str(tmp_path / "a.json"))
+    run = subprocess.run(
+        [sys.executable, "-c", program, "engage", KINEMATIC, "--pace", "lockstep", "--quiet", *record],
+        capture_output=True, text=True, timeout=100, check=False,
+    )
+    assert run.returncode == 1, run.stderr
+    assert "recording stopped: File too large" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert len(json.loads((tmp_path / "a.json").read_text())["episodes"]) == 1
 
 
 def test_rollout_prints_a_table():
