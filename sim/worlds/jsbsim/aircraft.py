@@ -67,6 +67,7 @@ class Aircraft:
         properties: access to its properties in SI units; valid until the next start.
         engines: number of throttles.
         trimmed: aileron, elevator, rudder, throttle of the trimmed start.
+        start_airspeed: true airspeed at the start [m/s]; JSBSim's own knows of the wind only after the first step.
     """
 
     def __init__(self, name: str, substep: float, limits: Limits) -> None:
@@ -75,6 +76,7 @@ class Aircraft:
         self._substep = substep
         self._limits = limits
         self.trimmed = (0.0, 0.0, 0.0, 0.0)
+        self.start_airspeed = 0.0
         self._load()
 
     def _load(self) -> None:
@@ -122,6 +124,7 @@ class Aircraft:
             initial.apply(self._executive, self.properties, self.engines, conditions, self.name)
         except RuntimeError as fault:
             raise self._unusable(fault) from fault
+        self.start_airspeed = conditions.airspeed
         if turbulence is not None:
             stir(self.properties, turbulence, seed)
         throttle = self.properties.get("throttle_0") if self.engines else 0.0

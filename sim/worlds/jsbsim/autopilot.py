@@ -39,6 +39,9 @@ TURN_TIME = 3.0
 """Heading error to turn rate: 1 / this [s]."""
 CLIMB_TIME = 3.5
 """Altitude error to climb rate [s]."""
+ROUND_OUT = 0.2 * GRAVITY
+"""Vertical acceleration by which a climb or descent ends at an altitude [m/s^2]: well below what is asked for at most,
+so that none is left over at the altitude."""
 PATH_TIME = 1.2
 """Climb-rate error to vertical acceleration [s]."""
 SPEED_TIME = 4.0
@@ -91,6 +94,16 @@ def clip(value: float, low: float, high: float) -> float:
     return low if value < low else min(value, high)
 
 
+def climb_towards(error: float) -> float:
+    """Climb rate [m/s] towards an altitude that is ``error`` [m] higher: in proportion near it, beyond that as fast as
+    a steady vertical acceleration can still end it there (v^2 = 2 a h, joined without a kink)."""
+    size, near = abs(error), ROUND_OUT * CLIMB_TIME * CLIMB_TIME
+    if size <= near:
+        return error / CLIMB_TIME
+    rate = sqrt(2.0 * ROUND_OUT * (size - 0.5 * near))
+    return rate if error > 0.0 else -rate
+
+
 class Autopilot:
     """Flies one aircraft.
 
@@ -112,6 +125,7 @@ class Autopilot:
     def reset(self) -> None:
         """Take over a started aircraft, trimmed or not, without a bump."""
         self._read = self._aircraft.properties.reader(*FEEDBACK)
+        self._start_airspeed: float | None = self._aircraft.start_airspeed
         aileron, elevator, _, throttle = self._aircraft.trimmed
         self._roll_integral, self._pitch_integral, self._throttle_integral = aileron, elevator, throttle
         self._throttle = throttle
@@ -119,7 +133,8 @@ class Autopilot:
     def level(self) -> tuple[float, float, float]:
         """Return heading [rad], altitude [m] and airspeed [m/s] of this moment: the command that keeps them."""
         get = self._aircraft.properties.get
-        return get("heading"), get("altitude"), get("true_airspeed")
+        airspeed = get("true_airspeed") if self._start_airspeed is None else self._start_airspeed
+        return get("heading"), get("altitude"), airspeed
 
     def update(
         self, lateral: Lateral, vertical: Vertical, command: tuple[float, float, float], period: float
@@ -136,6 +151,8 @@ class Autopilot:
         self._period = period
         speed, density, roll, pitch, heading, p, q, r, alpha, altitude, climb, load = self._read()
         speed, altitude, climb = max(speed * _SPEED, 1.0), altitude * _ALTITUDE, climb * _CLIMB
+        if self._start_airspeed is not None:  # before its first step JSBSim takes the speed over ground for it
+            speed, self._start_airspeed = self._start_airspeed, None
         equivalent = speed * sqrt(density * _DENSITY)
         effect = self._response.airspeed / (max(self._slowest, equivalent))
 
@@ -180,7 +197,7 @@ class Autopilot:
         """Return the load factor that brings altitude or climb rate to a value, whatever the bank."""
         if vertical is Vertical.ALTITUDE:
             top = self._envelope.climb
-            value = clip((value - altitude) / CLIMB_TIME, -top, top)
+            value = clip(climb_towards(value - altitude), -top, top)
         value = clip(value, -0.8 * speed, 0.8 * speed)
         upward = clip((value - climb) / PATH_TIME, -0.6 * GRAVITY, 0.6 * GRAVITY)
         sine = clip(climb / speed, -0.99, 0.99)

@@ -60,7 +60,19 @@ def test_the_f16_settles_within_60_seconds(step):
     assert Piloted("f16").step(*step) < 58.0
 
 
-@pytest.mark.parametrize(("altitude", "airspeed"), [(1500.0, 160.0), (8000.0, 250.0)])
+def test_a_climb_does_not_shoot_past_its_altitude():
+    piloted = Piloted("f16", altitude=10_000.0, airspeed=250.0)
+    heading, altitude, airspeed = piloted.autopilot.level()
+    highest = 0.0
+    for _ in piloted.fly(40.0, (heading, altitude + 500.0, airspeed)):
+        highest = max(highest, piloted.get("altitude"))
+    assert highest < altitude + 520.0
+    assert piloted.get("altitude") == pytest.approx(altitude + 500.0, abs=5.0)
+
+
+@pytest.mark.parametrize(
+    ("altitude", "airspeed"), [(1500.0, 160.0), (4000.0, 350.0), (8000.0, 250.0), (10_000.0, 250.0), (10_000.0, 300.0)]
+)
 def test_the_f16_settles_at_other_heights_and_speeds(altitude, airspeed):
     assert Piloted("f16", altitude=altitude, airspeed=airspeed).step(500, 60, 30) < 58.0
 

@@ -16,7 +16,7 @@ from pe_sim.worlds.jsbsim.frames import LocalFrame
 from pe_sim.worlds.jsbsim.properties import FOOT
 from pe_sim.worlds.jsbsim.spec import FixedWingSpec
 
-from .flying import begun, command, duel, role, start_of, surfaces_duel
+from .flying import CRUISE, begun, command, duel, role, start_of, surfaces_duel
 
 AIRCRAFT = ("f16", "T38", "c172x", "f15", "A4", "737")
 
@@ -184,6 +184,17 @@ def test_without_a_command_an_autopilot_keeps_course_height_and_speed(mode):
         simulation.world.step(turn, None)
     assert simulation.state.pos[0, 0, 2] == pytest.approx(height, abs=10.0)
     assert np.abs(simulation.state.omega[0, 0]).max() < 0.01
+
+
+def test_without_a_command_from_the_start_the_airspeed_is_kept_not_the_speed_over_ground():
+    hold = {"dynamics": {"action": "guidance"}}
+    evader = role("evaders", "c172x", start={"points": [[0, 900, 1000]]}, **hold)
+    simulation = begun(parse(duel(role("pursuers", **hold), evader, world={"air": {"wind": [20.0, 0.0, 0.0]}})))
+    speeds = [aircraft.aircraft.properties for aircraft in simulation.world._fleet.flights[0]]
+    for _ in range(400):
+        simulation.world.step({}, None)
+    assert speeds[0].get("true_airspeed") == pytest.approx(CRUISE["f16"][1], abs=1.0)
+    assert speeds[1].get("true_airspeed") == pytest.approx(CRUISE["c172x"][1], abs=1.0)
 
 
 def ending(action, seconds=60.0, aircraft="f16", **changes):
