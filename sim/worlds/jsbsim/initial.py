@@ -83,7 +83,8 @@ def apply(executive: Any, properties: PropertyAccess, engines: int, start: Initi
     _prepare(properties, engines, start)
     if not executive.run_ic():
         raise EngagementError(f"start of {aircraft}", "JSBSim cannot begin there", start)
-    put("engines_running", -1.0)
+    if properties.has("engines_running"):  # gliders have none
+        put("engines_running", -1.0)
     if start.trimmed:
         _trim(executive, start, aircraft)
     if any(start.wind):

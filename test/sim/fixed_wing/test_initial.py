@@ -9,7 +9,7 @@ import pytest
 from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError
 from pe_sim.worlds.jsbsim.air import TurbulenceSpec
-from pe_sim.worlds.jsbsim.aircraft import Aircraft
+from pe_sim.worlds.jsbsim.aircraft import Aircraft, Failure
 from pe_sim.worlds.jsbsim.initial import InitialConditions
 
 from .flying import CRUISE, UNLIMITED, duel, flying, role, start_of
@@ -66,6 +66,13 @@ def test_untrimmed_begins_level_with_neutral_controls():
     aircraft = flying("f16", trimmed=False, throttle=0.3)
     assert aircraft.trimmed == (0.0, 0.0, 0.0, 0.3)
     assert aircraft.properties.get("roll") == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_glider_flies_without_engines():
+    glider = flying("SGS", altitude=1500.0, airspeed=30.0, trimmed=False)
+    assert glider.engines == 0
+    assert glider.advance(120) is Failure.NONE
+    assert 20.0 < glider.properties.get("true_airspeed") < 40.0
 
 
 @pytest.mark.parametrize("name", CRUISE)
