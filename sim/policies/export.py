@@ -19,7 +19,10 @@ from pe_sim.policies.compute import BundleNetwork, OnnxNetwork
 from pe_sim.policies.onnx_graph import OPSET, GraphBuilder, require_onnx
 
 TOLERANCE = 1e-5
-"""Greatest difference to torch: absolute below 1, relative above; of actions, in units of half their range."""
+"""Greatest difference to torch: absolute below 1, relative above; of actions, in units of half their range.
+
+Logits and means are relative to the largest of the decision: sums that cancel are rounded as what is in them is.
+"""
 
 Decide = Callable[[NDArray[Any], Any], tuple[Any, Any, Any]]
 
@@ -111,9 +114,10 @@ def compare(bundle: Bundle, model: bytes, observations: NDArray[np.float32]) -> 
             if theirs is None:
                 continue
             both = np.asarray(theirs).reshape(mine.shape), np.asarray(mine)
-            gap = _choices_gap(found[1], *both) if described.distribution == "categorical" and name == "action" else (
-                _gap(*both, _half_range(bundle) if name == "action" else 1.0)
-            )
+            if described.distribution == "categorical" and name == "action":
+                gap = _choices_gap(found[1], *both)
+            else:
+                gap = _gap(*both, _unit(bundle, name, both[0]))
             worst = max(worst, gap)
             if not gap <= TOLERANCE:
                 raise ContractError(
@@ -122,6 +126,15 @@ def compare(bundle: Bundle, model: bytes, observations: NDArray[np.float32]) -> 
                 )
         memory = found[2] if size else memory
     return worst
+
+
+def _unit(bundle: Bundle, name: str, expected: NDArray[Any]) -> Any:
+    """Return what differences in an output are measured in, at least 1."""
+    if name == "action":
+        return _half_range(bundle)
+    if name == "distribution":
+        return np.maximum(np.abs(expected.astype(np.float64)).max(axis=-1, keepdims=True), 1.0)
+    return 1.0
 
 
 def _half_range(bundle: Bundle) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import shutil
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from pe_sim.policies.bundle import GRAPH, read, write
 from pe_sim.policies.compute import BundleNetwork, OnnxNetwork
 from pe_sim.policies.describe import describe, random_weights
 from pe_sim.policies.export import TOLERANCE, export, observations_for
+from pe_sim.policies.loader import bundle_directory, shipped_bundles
 from pe_sim.policies.networks import NetworkSpec
 
 from ..files import shipped  # noqa: TID252 - shared by one room
@@ -158,3 +160,9 @@ def test_a_missing_library_is_named_with_its_cure(tmp_path, monkeypatch, missing
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(PluginError, match=rf"needs {missing}.*\[onnx\]"):
         export(bundle, decisions=0)
+
+
+@pytest.mark.parametrize("name", shipped_bundles())
+def test_every_shipped_bundle_can_be_exported(tmp_path, name):
+    shutil.copytree(bundle_directory(f"policies/{name}"), tmp_path / name)
+    assert export(read(tmp_path / name), decisions=0).difference <= TOLERANCE
