@@ -75,14 +75,30 @@ def schema() -> None:
 
 
 @env_app.command(name="check")
-def env_check(file: File) -> None:
-    """Warn about classic mistakes in an engagement file's environment; exit code 1 if it found warnings."""
+def env_check(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Engagement file (YAML), the name of a shipped one, or an environment of your own of the dict API, as "
+            "my_env.py:MyEnv or my_package.my_env:MyEnv, which is made without arguments and played.",
+        ),
+    ],
+    zero_sum: Annotated[
+        bool, typer.Option("--zero-sum", help="Of your own environment: rewards of every step must add up to zero.")
+    ] = False,
+) -> None:
+    """Warn about classic mistakes in an environment; exit code 1 if it found warnings."""
     from pe_sim.engagement import load
     from pe_sim.envs.check import check_engagement
     from pe_sim.envs.findings import worst
+    from pe_sim.envs.named_env import check_named
 
     with errors_for_people():
-        findings = check_engagement(load(engagement_file(file)))
+        if ":" in str(file) and not file.exists():
+            findings = check_named(str(file), zero_sum=zero_sum)
+        else:
+            findings = check_engagement(load(engagement_file(file)))
         for finding in findings:
             typer.echo(str(finding))
         if not findings:

@@ -122,3 +122,60 @@ def test_shipped_engagements_are_listed():
     for path in CONFIG.glob("*.yaml"):
         assert path.stem in shown
         assert load(path).description in shown
+
+
+OWN = """
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+class Good:
+    dtype = np.float32
+    def __init__(self):
+        self.observation_spaces = {a: Box(-1, 1, (2,), self.dtype) for a in "ab"}
+        self.action_spaces = {a: Discrete(4) for a in "ab"}
+    def seen(self):
+        return {a: np.zeros(2, self.dtype) for a in "ab"}
+    def reset(self, seed=None):
+        self.count = 0
+        return self.seen(), {}
+    def flags(self, over):
+        return {"a": over, "b": over, "__all__": over}
+    def step(self, actions):
+        self.count += 1
+        return self.seen(), {"a": 1.0, "b": -1.0}, *self.ends(self.count >= 3), {}
+    def ends(self, over):
+        return self.flags(False), self.flags(over)
+
+class Double(Good):
+    dtype = np.float64
+
+class NoAll(Good):
+    def flags(self, over):
+        return {"a": over, "b": over}
+
+class Timeouts(Good):
+    def ends(self, over):
+        return self.flags(over), self.flags(False)
+
+class Broken(Good):
+    def step(self, actions):
+        return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        ("Good", 0, "no findings"), ("Double", 1, "networks want float32"), ("NoAll", 1, "'__all__' is missing"),
+        ("Timeouts", 1, "truncate instead of terminating"), ("Broken", 2, "cannot be played"),
+        ("Nothing", 2, "there is nothing in"),
+    ],
+)
+def test_an_environment_of_ones_own_is_checked_by_playing_it(tmp_path, name, code, text):
+    (tmp_path / "own_env.py").write_text(OWN)
+    run = pe_ros("env", "check", f"own_env.py:{name}", "--zero-sum", check=False, cwd=tmp_path)
+    assert run.returncode == code, run.stdout + run.stderr
+    assert text in run.stdout + run.stderr
+    absent = pe_ros("env", "check", "no_such_env.py:Good", check=False, cwd=tmp_path)
+    assert absent.returncode == 2
+    assert "cannot be imported" in absent.stderr
