@@ -95,8 +95,11 @@ def clip(value: float, low: float, high: float) -> float:
 
 
 def climb_towards(error: float) -> float:
-    """Climb rate [m/s] towards an altitude that is ``error`` [m] higher: in proportion near it, beyond that as fast as
-    a steady vertical acceleration can still end it there (v^2 = 2 a h, joined without a kink)."""
+    """Return the climb rate [m/s] towards an altitude that is ``error`` [m] higher.
+
+    In proportion near it, beyond that as fast as a steady vertical acceleration can still end it there: v^2 = 2 a h,
+    joined without a kink.
+    """
     size, near = abs(error), ROUND_OUT * CLIMB_TIME * CLIMB_TIME
     if size <= near:
         return error / CLIMB_TIME
