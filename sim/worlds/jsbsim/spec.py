@@ -116,9 +116,9 @@ class AircraftSpec(DynamicsSpec):
     @model_validator(mode="before")
     @classmethod
     def _from_profile(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("type"), str):
+        if not isinstance(data, dict):
             return data
-        known = profile(data["type"])
+        known = profile(str(data.get("type")))  # a wrong type is one fault, not one for each limit besides
         filled = {
             "airspeed": known.airspeed, "load_factor": known.load_factor, "max_bank": known.bank,
             "max_climb": known.climb, "max_roll_rate": known.roll_rate, "breaking_load_factor": known.breaking,

@@ -27,6 +27,16 @@ def test_an_unknown_aircraft_is_refused_with_the_nearest_name():
         parse(duel(role("pursuers", "f61"), role("evaders")))
 
 
+def test_a_wrong_or_missing_type_is_one_fault():
+    pursuer = role("pursuers")
+    pursuer["dynamics"]["type"] = 16
+    with pytest.raises(EngagementError, match=r"dynamics.type: must be a valid string \(got 16\)$"):
+        parse(duel(pursuer, role("evaders", start={"points": [[3000.0, 0.0, 6000.0]]})))
+    del pursuer["dynamics"]["type"]
+    with pytest.raises(EngagementError, match=r"dynamics.type: is required$"):
+        parse(duel(pursuer, role("evaders", start={"points": [[3000.0, 0.0, 6000.0]]})))
+
+
 @pytest.mark.parametrize("name", ["blank", "f104"])
 def test_a_model_that_jsbsim_cannot_run_is_refused_by_name(name):
     from .flying import flying
