@@ -30,15 +30,19 @@ class TurbulenceSpec(Strict):
     wind_at_20_feet: Annotated[Speed, Field(ge=0.0, le=50.0)] = 7.5
 
 
+Wind = Annotated[Speed, Field(ge=-150.0, le=150.0)]
+"""One component of a wind [m/s]; the strongest jet streams blow at little more than 110 m/s."""
+
+
 class AirSpec(Strict):
     """The air of the world.
 
     Attributes:
-        wind: steady velocity of the air (x, y, z) [m/s; ENU world].
+        wind: steady velocity of the air (x, y, z), each at most 150 either way [m/s; ENU world].
         turbulence: None for smooth air.
     """
 
-    wind: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
+    wind: tuple[Wind, Wind, Wind] = (0.0, 0.0, 0.0)
     turbulence: TurbulenceSpec | None = None
 
 

@@ -150,6 +150,7 @@ def test_an_engagement_with_an_impossible_start_is_refused_with_its_path(key, va
         ({"world": {"origin": {"altitude": "3 deg"}}}, r"origin.*altitude.*wrong unit: expected a quantity in m"),
         ({"world": {"substep_rate": "10 m"}}, r"substep_rate.*wrong unit"),
         ({"world": {"air": {"wind": ["5 kg", 0, 0]}}}, r"wind.*wrong unit"),
+        ({"world": {"air": {"wind": [1e5, 0, 0]}}}, r"wind.*less than or equal to 150"),
         ({"world": {"orign": {}}}, r"unknown key 'orign'; did you mean 'origin'"),
     ],
 )
