@@ -30,10 +30,13 @@ def checked_values(agent: str, spec: ActionSpec, action: Any) -> NDArray[np.floa
     Raises:
         ActionError: if it is no number or array of numbers, of a wrong shape, not finite, or no choice there is.
     """
+    rule = "an action must be a number or an array of numbers"
+    if isinstance(action, np.ndarray) and action.dtype.kind == "c":  # NumPy would drop the imaginary part
+        raise ActionError(agent, rule, action)
     try:
         values = np.asarray(action, dtype=np.float64)
     except (TypeError, ValueError) as fault:
-        raise ActionError(agent, "an action must be a number or an array of numbers", action) from fault
+        raise ActionError(agent, rule, action) from fault
     values = values.reshape(-1) if values.ndim == 0 else values
     rule = spec.fault(values)
     if rule:

@@ -13,18 +13,18 @@ OPTIONS = ("episode",)
 """What ``options`` of a reset may hold for an environment; what is far from it is meant for a wrapper, and ignored."""
 
 
-def checked_number(name: str, value: Any) -> int:
-    """Return a seed or the number of an episode as an int.
+def checked_number(name: str, value: Any, least: int = 0) -> int:
+    """Return a seed, the number of an episode or how many of something as an int.
 
     Raises:
-        EngagementError: if it is no whole number from 0 to 2^63 - 1.
+        EngagementError: if it is no whole number from ``least`` to 2^63 - 1.
     """
     try:
         number = index(value)
     except TypeError:
         number = -1
-    if isinstance(value, bool) or not 0 <= number < 2**63:
-        raise EngagementError(name, "must be a whole number from 0 to 2^63 - 1", value)
+    if isinstance(value, bool) or not least <= number < 2**63:
+        raise EngagementError(name, f"must be a whole number from {least} to 2^63 - 1", value)
     return number
 
 

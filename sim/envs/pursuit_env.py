@@ -6,6 +6,7 @@ next. The dicts it returns hold the agents that decide next, and those whose par
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,9 @@ class PursuitEnv:
         self._run_to_decision(advance=True)
         return self._results(before)
 
-    def _check_keys(self, actions: dict[str, Any]) -> None:
+    def _check_keys(self, actions: Any) -> None:
+        if not isinstance(actions, Mapping):
+            raise ActionError("actions", "must be a mapping of agents to their actions", actions)
         for agent in actions:
             if agent not in self._number:
                 raise ActionError(str(agent), "no such agent", cure=nearest(str(agent), self.possible_agents))

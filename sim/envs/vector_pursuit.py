@@ -25,7 +25,7 @@ from pe_sim.envs.actions import action_space, observation_space
 from pe_sim.envs.episodes import checked_number
 from pe_sim.envs.flatten import FlatLayout
 from pe_sim.envs.lane import Lane, stride_of
-from pe_sim.errors import ActionError
+from pe_sim.errors import ActionError, EngagementError
 from pe_sim.schema import nearest
 
 BLOCK = 8192
@@ -111,6 +111,9 @@ class VectorPursuit:
         restart_share: engagements that end are begun anew once they are more than this share of the batch; 0 for
             within the step. To begin many at once is cheaper; until then the ended ones wait, nobody in them is due.
 
+    Raises:
+        EngagementError: if seed, batch, threads, block or restart_share cannot be.
+
     Attributes:
         roles: the controlled roles.
         stride: world ticks per step.
@@ -124,17 +127,19 @@ class VectorPursuit:
         restart_share: float = 0.0,
     ) -> None:
         self.engagement = engagement if isinstance(engagement, Engagement) else load(engagement)
-        self.batch = batch
+        self.batch = batch = checked_number("batch", batch, 1)
+        block, threads = checked_number("block", block, 1), checked_number("threads", threads, 1)
+        if not 0.0 <= restart_share <= 1.0:
+            raise EngagementError("restart_share", "must be from 0 to 1", restart_share)
         self.roles = self._chosen(roles)
         self.stride = stride_of(self.engagement, self.roles)
         self._seed = self.engagement.seed if seed is None else checked_number("seed", seed)
-        starts = list(range(0, batch, block))
         self._lanes = [
             Lane(
                 self.engagement, first, min(block, batch - first), self.roles,
                 stride=self.stride, library=library, restart_share=restart_share,
             )
-            for first in starts
+            for first in range(0, batch, block)
         ]
         for part in self._lanes:
             part.simulation.world.remember()

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pe_sim.actions import continuous
 from pe_sim.engagement import parse
+from pe_sim.envs.actions import checked_values
 from pe_sim.envs.legacy import LegacyPursuit
 from pe_sim.envs.parallel import ParallelPursuit
 from pe_sim.envs.pursuit_env import PursuitEnv
 from pe_sim.envs.rllib import RLlibPursuit
 from pe_sim.envs.single_pursuit import SinglePursuit
 from pe_sim.envs.vector_pursuit import VectorPursuit
-from pe_sim.errors import EngagementError
+from pe_sim.errors import ActionError, EngagementError
 
 from ..files import grid_file  # noqa: TID252 - shared by one room
 
@@ -51,6 +53,29 @@ def test_a_constructors_and_the_legacy_seed_too(seed: Any) -> None:
         PursuitEnv(FILE, seed)
     with pytest.raises(EngagementError, match="seed"):
         LegacyPursuit(FILE).seed(seed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [({"batch": 0}, "batch"), ({"batch": -1}, "batch"), ({"batch": 1.5}, "batch"), ({"block": 0}, "block"),
+     ({"threads": 0}, "threads"), ({"restart_share": 3}, "restart_share"), ({"seed": -1}, "seed")],
+)
+def test_a_batch_that_cannot_be_is_refused(arguments: dict[str, Any], name: str) -> None:
+    with pytest.raises(EngagementError, match=f"^{name}: must be"):
+        VectorPursuit(FILE, **{"batch": 2, **arguments})
+
+
+@pytest.mark.parametrize("actions", [None, 5, [("evader_0", 1)]])
+def test_actions_that_are_no_mapping_are_refused(actions: Any) -> None:
+    env = PursuitEnv(FILE)
+    env.reset(seed=1)
+    with pytest.raises(ActionError, match="must be a mapping"):
+        env.step(actions)
+
+
+def test_a_complex_array_is_no_action() -> None:
+    with pytest.raises(ActionError, match="an array of numbers"):
+        checked_values("a", continuous("turn", {"x": ("1", -1.0, 1.0)}), np.asarray([1j]))
 
 
 @pytest.mark.parametrize(
