@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import models_json_schema
@@ -104,10 +103,8 @@ def _describe(section: dict[str, Any], model: type[BaseModel]) -> None:
             schema["description"] = lines[key]
 
 
-BOUNDS = (
-    (Gt, "gt", "exclusiveMinimum"), (Ge, "ge", "minimum"), (Lt, "lt", "exclusiveMaximum"), (Le, "le", "maximum"),
-)
-"""Bound of a field -> where it holds its number, and what JSON Schema calls it."""
+BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+"""Attribute in which a mark of a field holds a bound -> what JSON Schema calls it."""
 
 
 def _bound(section: dict[str, Any], model: type[BaseModel]) -> None:
@@ -117,7 +114,7 @@ def _bound(section: dict[str, Any], model: type[BaseModel]) -> None:
         for place in (schema, *schema.get("anyOf", ())):
             if "unit" in place:
                 for mark in [*field.metadata, *_marks(field.annotation)]:
-                    place.update({name: getattr(mark, at) for kind, at, name in BOUNDS if isinstance(mark, kind)})
+                    place.update({name: getattr(mark, at) for at, name in BOUNDS.items() if hasattr(mark, at)})
 
 
 def _default_in_seconds(section: dict[str, Any]) -> None:
