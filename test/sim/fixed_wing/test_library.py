@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 from pe_sim.engagement import parse
 from pe_sim.errors import EngagementError, PluginError
 from pe_sim.worlds.jsbsim import library
-from pe_sim.worlds.jsbsim.aircraft import Aircraft
+from pe_sim.worlds.jsbsim.aircraft import Aircraft, Failure
 
 from .flying import UNLIMITED, duel, role
 
@@ -43,6 +44,26 @@ def test_a_model_that_jsbsim_cannot_run_is_refused_by_name(name):
 
     with pytest.raises(PluginError, match=f"aircraft {name}: JSBSim cannot use it"):
         flying(name)
+
+
+NEED_FLIGHTGEAR = {"blank", "dr1", "f104", "fokker50", "fokker100", "L17", "Pterosaur"}
+SMALL = {"minisgs", "paraglider", "F450"}
+
+
+def test_every_aircraft_that_it_ships_flies_or_is_refused_by_name():
+    from .flying import flying
+
+    refused = {}
+    for name in library.aircraft_names():
+        try:
+            aircraft = flying(name, altitude=3000.0, airspeed=12.0 if name in SMALL else 90.0, trimmed=False)
+        except PluginError as fault:
+            refused[name] = str(fault)
+            continue
+        assert aircraft.advance(60) is Failure.NONE, name
+        assert all(math.isfinite(value) for value in aircraft.motion()), name
+    assert set(refused) == NEED_FLIGHTGEAR
+    assert all(f"aircraft {name}: JSBSim cannot use it" in text for name, text in refused.items())
 
 
 def test_a_missing_jsbsim_is_named_with_the_command_that_installs_it(monkeypatch):
