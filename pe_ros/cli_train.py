@@ -205,6 +205,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
         from pe_ros.cli import check_output, parse_changes
         from pe_sim.engagement import load
         from pe_sim.evaluation.evaluate import evaluate as measure
+        from pe_sim.evaluation.grid_policy import exact_figures
 
         changes = parse_changes(set_keys)
         changes = _flown(policy or [], load(engagement_file(file), changes or None).roles) | changes
@@ -218,11 +219,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter per option
             if json_file is not None:
                 write_json(json_file, standings.as_dict())
             return
-        figures: dict[str, float] = {}
-        if exact:
-            from pe_sim.evaluation.grid_policy import exact_figures
-
-            figures = exact_figures(engagement)
+        figures = exact_figures(engagement) if exact else {}
         with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
             task = bar.add_task("episodes", total=episodes)
             result = measure(engagement, episodes, seed, progress=lambda done: bar.update(task, completed=done))
