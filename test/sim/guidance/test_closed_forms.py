@@ -44,8 +44,10 @@ def test_a_tail_chase_lasts_the_distance_over_the_difference_of_speeds(
     assert time_of_capture(engagement) == pytest.approx((d - radius) / (vp - ve), abs=WITHIN)
 
 
-@pytest.mark.parametrize("degrees", [0, 30, 60, 90, 120, 150, 180])
-@pytest.mark.parametrize(("vp", "ve", "d"), [(10.0, 5.0, 20.0), (12.0, 8.0, 15.0)])
+@pytest.mark.parametrize("degrees", [0, 30, 60, 90, 120, 135, 150, 180])
+@pytest.mark.parametrize(
+    ("vp", "ve", "d"), [(10.0, 5.0, 20.0), (12.0, 8.0, 15.0), (10.0, 7.0, 5.0), (10.0, 8.5, 11.3), (10.0, 9.0, 20.0)]
+)
 def test_pure_pursuit_of_a_straight_evader(degrees: int, vp: float, ve: float, d: float) -> None:
     angle = math.radians(degrees)
     # About the way closed in a tick: small enough to stand for a point, large enough not to be stepped over.
