@@ -139,13 +139,22 @@ class WaysOut:
         return nearness
 
     def _blocked(self, place: Vector, moved: Vector) -> Array:
-        """Return which ways lead through an obstacle or end within the margin of one, bool (ways, n, B)."""
+        """Return which ways lead through an obstacle or end within the margin of one, bool (ways, n, B).
+
+        An obstacle that is farther than the longest way and the margin from everybody in an engagement is not looked
+        at there: distances change by no more than one moves.
+        """
         xp = self._xp
         blocked = moved[0] != moved[0]
-        for share in (0.25, 0.5, 0.75, 1.0):
-            point = add(place, scale(moved, share))
-            for obstacle in self._surroundings.obstacles:
-                blocked = blocked | (obstacle.surface(xp, point)[0] < self._margin)
+        reach = xp.sqrt(xp.max(dot(moved, moved), axis=0)) + self._margin + 1e-6
         for obstacle in self._surroundings.obstacles:
-            blocked = blocked | obstacle.blocks(xp, place, add(place, moved))
+            rows = xp.nonzero(xp.any(obstacle.surface(xp, place)[0] < reach, axis=0))[0]
+            if len(rows) == 0:
+                continue
+            here: Vector = (place[0][:, rows], place[1][:, rows], place[2][:, rows])
+            way: Vector = (moved[0][:, :, rows], moved[1][:, :, rows], moved[2][:, :, rows])
+            hit = obstacle.blocks(xp, here, add(here, way))
+            for share in (0.25, 0.5, 0.75, 1.0):
+                hit = hit | (obstacle.surface(xp, add(here, scale(way, share)))[0] < self._margin)
+            blocked[:, :, rows] = blocked[:, :, rows] | hit
         return blocked

@@ -10,7 +10,8 @@ import pytest
 
 from pe_sim.engagement import Engagement
 from pe_sim.errors import ContractError
-from pe_sim.evaluation.rollout import Rollout
+from pe_sim.evaluation.rollout import Rollout, load_policies
+from pe_sim.simulation import Simulation
 
 from .duel import Flight, duel, role
 
@@ -100,6 +101,32 @@ def test_one_who_looks_ahead_does_not_run_into_obstacles() -> None:
     assert np.linalg.norm(places[:, 1, :2] - np.array([8.0, 0.0]), axis=1).min() > 3.1
     steps = np.linalg.norm(np.diff(places[:, 1], axis=0), axis=1)
     assert np.median(steps) == pytest.approx(0.1, abs=1e-3)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_ways_past_far_obstacles_are_judged_as_if_all_were_looked_at(dimensions: int) -> None:
+    """Rows that an obstacle cannot concern are left out for speed: nothing else may come of it."""
+    solids: list[dict[str, Any]] = [
+        {"shape": "circle", "center": [8, 0], "radius": 3},
+        {"shape": "box", "low": [-9, -4, 0], "high": [-5, 2, 9]},
+        {"shape": "polygon", "points": [[0, 8], [4, 12], [-3, 11]]},
+    ]
+    evader = role("evaders", "flee", 5.0, [[2, 0.1, 0]], parameters={"avoid": True, "margin": 0.7})
+    pursuer = role("pursuers", "hold_still", 1.0, [[-2, 0, 0]])
+    engagement = duel(pursuer, evader, half=20.0, obstacles=solids, radius=0.3, dimensions=dimensions)
+    ways: Any = load_policies(Simulation(engagement, 1))["evader"]._ways
+    rng = np.random.default_rng(7)
+    place = tuple(rng.uniform(-15, 15, (1, 500)) for _ in range(3))
+    moved = tuple(rng.uniform(-6, 6, (8, 1, 500)) * rng.choice([0.1, 1.0], 500) for _ in range(3))
+    expected = np.zeros((8, 1, 500), bool)
+    for obstacle in ways._surroundings.obstacles:
+        ends = tuple(p + m for p, m in zip(place, moved, strict=True))
+        expected |= obstacle.blocks(np, place, ends)
+        for share in (0.25, 0.5, 0.75, 1.0):
+            point = tuple(p + share * m for p, m in zip(place, moved, strict=True))
+            expected |= obstacle.surface(np, point)[0] < 0.7
+    assert 0.02 < expected.mean() < 0.98
+    assert np.array_equal(ways._blocked(place, moved), expected)
 
 
 def test_a_goal_is_reached_and_held() -> None:
