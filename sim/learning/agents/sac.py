@@ -40,7 +40,8 @@ class SACLearner(Learner):
         self.temperature: Any = self.policy["temperature"]
         if getattr(self.config, "use_automatic_entropy_tuning", True):
             self.adam("temperature", self.temperature.parameters(), "learning_rate_actor")
-        self.target_entropy = float(getattr(self.config, "target_entropy", -self.scale.size))
+        wanted = getattr(self.config, "target_entropy", None)
+        self.target_entropy = float(-self.scale.size if wanted is None else wanted)
         self.follow(1.0, *CRITICS)
 
     def update(

@@ -114,6 +114,10 @@ def test_the_temperature_falls_where_there_is_more_entropy_than_aimed_at_and_ris
     assert built.policy["temperature"].log_alpha.item() == pytest.approx(np.log(0.3) + sign * 1e-3, abs=1e-6)
 
 
+def test_an_entropy_that_is_left_open_is_aimed_at_by_the_number_of_values():
+    assert SACAgent(off_policy_settings(target_entropy=None), many(Track)).target_entropy == -1.0
+
+
 def test_followers_move_by_tau_and_copies_at_their_frequency():
     built = DDPGAgent(off_policy_settings(tau=0.25, start_training=0), many(Track))
     built.train(1)
