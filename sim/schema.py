@@ -98,8 +98,9 @@ def as_engagement_error(fault: ValidationError, root: str) -> EngagementError:
         value = None
     elif isinstance(value, str | int) and len(str(value)) > 200:
         value = f"{str(value)[:40]}..."
-    more = f"{len(errors) - 1} more faults after this one" if len(errors) > 1 else ""
-    return EngagementError(f"{root}: {path}" if path else root, rule, value, "; ".join(filter(None, (cure, more))))
+    more = len(errors) - 1
+    further = f"{more} more fault{'s' if more > 1 else ''} after this one" if more else ""
+    return EngagementError(f"{root}: {path}" if path else root, rule, value, "; ".join(filter(None, (cure, further))))
 
 
 LENGTH = re.compile(r"\w+ should have (at (?:least|most) \d+) items? after validation, not (?:more|\d+)")
