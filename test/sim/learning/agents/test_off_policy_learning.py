@@ -115,7 +115,7 @@ def test_the_temperature_falls_where_there_is_more_entropy_than_aimed_at_and_ris
 
 
 def test_an_entropy_that_is_left_open_is_aimed_at_by_the_number_of_values():
-    assert SACAgent(off_policy_settings(target_entropy=None), many(Track)).target_entropy == -1.0
+    assert SACAgent(off_policy_settings(target_entropy=None), many(Track)).learner.target_entropy == -1.0
 
 
 def test_followers_move_by_tau_and_copies_at_their_frequency():
