@@ -59,9 +59,13 @@ class EpisodeView:
         self.elapsed = elapsed
         self.alive = alive[:, 0].tolist()
         self.rewards = [a + b for a, b in zip(self.rewards, rewards[:, 0].tolist(), strict=True)]
+        self.measure(distances)
+        self.outcome = int(outcome[0])
+
+    def measure(self, distances: Any) -> None:
+        """Take distances, pursuer to evader, (pursuers, evaders, 1) [m]: those of the start, too, may be the least."""
         self.distances = distances.ravel().tolist()
         self.min_distance = min(self.min_distance, *self.distances)
-        self.outcome = int(outcome[0])
 
     def summary(self) -> str:
         """Return how it ended, for the log."""

@@ -124,6 +124,7 @@ class SimNode(Node):
         referee = self.referee
         assert referee is not None
         referee.start = self._start
+        referee.view.measure(self._simulation.distances)
         referee.publish_state()
         if self._pacer is None:
             self._run_until_waiting()

@@ -18,13 +18,13 @@ CONFIG = Path(__file__).resolve().parents[2] / "config" / "engagements"
 pytestmark = pytest.mark.ros
 
 
-def run_on_ros(path: Path, episodes: int, seed: int, overrides: dict | None = None) -> list[tuple[str, int, float]]:
-    """Return (trajectory hash, ticks, reward of the first agent) of each episode in lockstep."""
+def run_on_ros(path: Path, episodes: int, seed: int, overrides: dict | None = None) -> list[tuple]:
+    """Return (trajectory hash, ticks, rewards, least distance) of each episode in lockstep."""
     ends = []
     options = Options(
         str(path), pace="lockstep", episodes=episodes, seed=seed, overrides=json.dumps(overrides) if overrides else ""
     )
-    run = Composition(options, lambda _, view: ends.append((view.sha256, view.ticks, view.rewards[0])))
+    run = Composition(options, lambda _, view: ends.append((view.sha256, view.ticks, view.rewards, view.min_distance)))
     try:
         run.run()
     finally:
@@ -32,9 +32,9 @@ def run_on_ros(path: Path, episodes: int, seed: int, overrides: dict | None = No
     return ends
 
 
-def run_in_env(path: Path, episodes: int, seed: int, overrides: dict | None = None) -> list[tuple[str, int, float]]:
+def run_in_env(path: Path, episodes: int, seed: int, overrides: dict | None = None) -> list[tuple]:
     results = list(rollout(load(path, overrides), episodes, seed))
-    return [(one.trajectory_sha256, one.ticks, next(iter(one.rewards.values()))) for one in results]
+    return [(one.trajectory_sha256, one.ticks, [*one.rewards.values()], one.min_distance) for one in results]
 
 
 SHORT = {"rules.time_limit": "2 s"}
@@ -60,6 +60,12 @@ def test_whole_engagements_on_ros_equal_those_in_the_env(ros_domain, name):
     assert run_on_ros(path, 20, 1) == run_in_env(path, 20, 1)
 
 
+def test_the_least_distance_may_be_that_of_the_start(ros_domain):
+    path = CONFIG / "kinematic_3v1.yaml"
+    away = SHORT | {"roles.pursuer.dynamics.max_speed": 1}
+    assert run_on_ros(path, 2, 3, away) == run_in_env(path, 2, 3, away)
+
+
 def test_an_episode_repeats_itself_on_ros(ros_domain):
     path = CONFIG / "multirate_2v2.yaml"
     assert run_on_ros(path, 1, 5, SHORT) == run_on_ros(path, 1, 5, SHORT)
@@ -67,7 +73,7 @@ def test_an_episode_repeats_itself_on_ros(ros_domain):
 
 def test_other_seeds_give_other_trajectories(ros_domain):
     path = CONFIG / "grid_1v1.yaml"
-    hashes = {sha for sha, _, _ in run_on_ros(path, 4, 1) + run_on_ros(path, 4, 2)}
+    hashes = {sha for sha, *_ in run_on_ros(path, 4, 1) + run_on_ros(path, 4, 2)}
     assert len(hashes) == 8
 
 
