@@ -15,7 +15,6 @@ from pe_sim.policies.loader import bundle_directory, shipped_bundles
 
 from ..files import shipped  # noqa: TID252 - shared by one room
 
-
 EPISODES = 20
 CATCHES = {name for name in shipped_bundles() if not name.startswith("fixed_wing")}
 """Those who are to catch at least 95 of 100; a gun duel of equals has no such goal."""
